@@ -1,5 +1,4 @@
 // Writing and reading of checkpoints.
-// Hides the order in which ranks act, and descriptors.
 #include "staging/checkpoint_file.h"
 
 #include <fcntl.h>
@@ -32,14 +31,14 @@ namespace {
 namespace fs = std::filesystem;
 using runner::Communicator;
 
-/// What is read at once to be hashed.
+/// Bytes read and hashed at a time.
 constexpr std::int64_t kFramePieceBytes = std::int64_t{1} << 20;
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// Messages name `shown`, the file that people know; the descriptor is that of its .part.
+/// Writes `path`.part. Messages name `shown`, the final file.
 class OpenPart {
  public:
   enum class How { kNew, kThere };
@@ -70,8 +69,8 @@ class OpenPart {
   std::string shown_;
 };
 
-/// Gives all bytes around the arrays, piece by piece, to `use`, and returns their hash. `read`
-/// fills a span from an offset on.
+/// Passes all bytes around the arrays to `use`, in blocks of at most kFramePieceBytes, and returns
+/// their hash. `read` fills a span with the bytes from an offset on.
 template <class Read, class Use>
 std::uint64_t hash_frame(const CheckpointHeader& header, const Read& read, const Use& use) {
   XXH3_state_t state;
@@ -88,7 +87,7 @@ std::uint64_t hash_frame(const CheckpointHeader& header, const Read& read, const
   return XXH3_64bits_digest(&state);
 }
 
-/// One writing of a checkpoint; each call is a step that all ranks take.
+/// Writes one checkpoint. Each step is collective.
 class Writer {
  public:
   Writer(const Communicator& world, const std::string& path, const std::string& about,
@@ -118,7 +117,7 @@ class Writer {
   const std::string &path_, part_, &about_;
   const std::vector<base::StateArray>& arrays_;
   CheckpointHeader header_;
-  std::vector<std::int64_t> written_;  ///< array, segment, hash of each piece of this rank
+  std::vector<std::int64_t> written_;  ///< array, segment and hash of each piece of this rank
 };
 
 void Writer::lay_out_file() {
@@ -212,7 +211,7 @@ struct CheckpointReader::State {
     });
   }
 
-  /// Compares every byte with its hash; ranks take turns at the pieces.
+  /// Compares every byte with its hash; the pieces are dealt to the ranks in turn.
   void verify() const {
     runner::together(world, [&] {
       int turn = 0;
@@ -256,7 +255,7 @@ struct CheckpointReader::State {
     if (found == header.arrays.end()) refuse(array, "absent");
     return *found;
   }
-  /// The header is the same on every rank, and so is this failure.
+  /// Not collective: the header, and so this failure, is the same on every rank.
   [[noreturn]] void refuse(const std::string& array, const std::string& what) const {
     throw runner::AgreedError(base::ExitCode::kData,
                               fmt::format("{}: {}: is {}", name, array, what));
@@ -290,7 +289,7 @@ void CheckpointReader::read(const std::string& name, base::ElementType element,
     state_->refuse(name, fmt::format("of shape [{}], expected [{}]", fmt::join(array.shape, ", "),
                                      fmt::join(shape, ", ")));
   }
-  // One rank reads, whatever their number: a shared file system serves one reader best.
+  // Only one rank reads: a shared file system serves a single reader best.
   runner::on_rank_0(state_->world, [&] { state_->file->read(array.offset, out); });
   state_->world.broadcast(out, 0);
 }

@@ -1,5 +1,4 @@
-// Checkpoints: one HDF5 file, written and checked by all ranks together.
-// Hides the layout, who writes what, and that the file has its name only when it is complete.
+// Checkpoints: one HDF5 file, written and verified by all ranks together.
 #pragma once
 
 #include <memory>
@@ -12,20 +11,20 @@
 
 namespace staging {
 
-/// Collective. Rank 0 writes HDF5's own bytes under `path`.part; then each rank writes its share of
-/// the arrays that all have, and its own rows of the others, straight to their places, and flushes
-/// them to the device. At last the header with all hashes is written and the file gets its name,
-/// so that `path` is whole or not there and nobody waits for a rank that failed, which MPI-IO could
-/// not give. `about` is kept beside the arrays. Throws AgreedError naming file and reason, and then
-/// leaves nothing behind.
+/// Collective. Rank 0 writes HDF5's own bytes to `path`.part. Each rank then writes its share of
+/// the replicated arrays and its own rows of the distributed ones to their final offsets, and
+/// flushes them to the device. Last, rank 0 writes the header with all hashes and renames the file
+/// to `path`. So `path` is complete or absent, and no rank waits for one that failed; MPI-IO
+/// guarantees neither. `about` is stored in the header. Throws AgreedError naming file and reason,
+/// and then leaves no file behind.
 void write_checkpoint(const runner::Communicator& world, const std::string& path,
                       const std::string& about, const std::vector<base::StateArray>& arrays);
 
-/// The content of a checkpoint, all of which was compared with its hashes when it was opened.
+/// The content of a checkpoint. Opening one verifies all of its hashes.
 class CheckpointReader final : public base::StateSource {
  public:
-  /// Collective: ranks share out the reading. Throws AgreedError when `path` is no checkpoint, or
-  /// is damaged anywhere.
+  /// Collective: the ranks share the reading. Throws AgreedError when `path` is not a checkpoint or
+  /// any byte of it is damaged.
   CheckpointReader(const runner::Communicator& world, const std::string& path);
   ~CheckpointReader() override;
 
@@ -41,7 +40,7 @@ class CheckpointReader final : public base::StateSource {
   std::unique_ptr<State> state_;
 };
 
-/// Both, as the runner wants them.
+/// write_checkpoint() and CheckpointReader as the runner's CheckpointFormat.
 runner::CheckpointFormat checkpoint_format();
 
 }  // namespace staging

@@ -1,5 +1,4 @@
 // Writing and checked reading of a checkpoint's header.
-// Hides its JSON form.
 #include "staging/checkpoint_header.h"
 
 #include <fmt/format.h>
@@ -40,7 +39,7 @@ const char* element_name(base::ElementType element) {
   return "";
 }
 
-/// Reads members of one JSON object; every failure names its place.
+/// Reads members of one JSON object; every error names the member's place.
 class Reader {
  public:
   Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
@@ -105,7 +104,7 @@ base::ElementType parse_element(const Reader& in) {
   in.fail("element", "float32, float64 or int64", &found);
 }
 
-/// Throws unless the extents' product, in bytes, stays below `limit`.
+/// Throws DataError unless the array takes at most `limit` bytes.
 std::vector<std::int64_t> parse_shape(const Reader& in, std::int64_t element_bytes,
                                       std::int64_t limit) {
   std::vector<std::int64_t> shape;
@@ -142,7 +141,8 @@ CheckpointArray parse_array(const Json& json, const std::string& where, std::int
   return array;
 }
 
-/// Arrays lie in order behind the user block and inside the file, and do not overlap.
+/// Throws DataError unless the arrays lie in order after the user block, inside the file, without
+/// overlap.
 void check_places(const CheckpointHeader& header, const std::string& name) {
   std::int64_t free_from = header.block_bytes;
   for (const CheckpointArray& array : header.arrays) {
@@ -188,7 +188,7 @@ std::vector<FramePart> frame_of(const CheckpointHeader& header) {
 }
 
 std::string header_line(std::string_view json) {
-  // "trainmark checkpoint format 1 <12 digits> bytes <16 hex digits>\n", always as long.
+  // "trainmark checkpoint format 1 <12 digits> bytes <16 hex digits>\n", padded with spaces.
   const std::string line =
       fmt::format("{}{} {:012} bytes {}", kMagic, kVersion, json.size(), hash_text(hash_of(json)));
   return fmt::format("{:<{}}\n", line, kHeaderLineBytes - 1);

@@ -1,5 +1,4 @@
 // The layout of checkpoints.
-// Hides HDF5's calls.
 #include "staging/checkpoint_layout.h"
 
 #include <fmt/format.h>
@@ -15,9 +14,9 @@
 namespace staging {
 namespace {
 
-/// Large enough for a device, small enough that hashing and writing take turns in the cache.
+/// Large enough for a device, small enough to be still in the cache when written after hashing.
 constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
-constexpr std::int64_t kSmallestBlock = 512;  // HDF5's
+constexpr std::int64_t kSmallestBlock = 512;  // HDF5's minimum user block
 
 hid_t h5_type(base::ElementType element) {
   switch (element) {
@@ -123,7 +122,7 @@ CheckpointHeader plan_pieces(const std::vector<base::StateArray>& arrays,
 
 SparseBytes lay_out(CheckpointHeader& header, const std::string& name) {
   const H5Section section;
-  // Offsets of up to 16 digits more for each array than are known yet.
+  // Reserves 16 digits for each number still 0: the arrays' offsets and the two sizes.
   constexpr std::int64_t kOffsetDigits = 16;
   const auto length = static_cast<std::int64_t>(to_text(header).size() +
                                                 (header.arrays.size() + 2) * kOffsetDigits);

@@ -1,5 +1,4 @@
-// Opening a dataset on many ranks with one look at the file system.
-// Hides who looks and how the others learn.
+// Opening a dataset on many ranks while only rank 0 lists or reads the files.
 #include "staging/collective_open.h"
 
 #include <cstring>
@@ -15,10 +14,10 @@ namespace staging {
 
 namespace {
 
-/// What `find` gives on rank 0, on every rank.
+/// Runs `find` on rank 0 and returns its result on every rank.
 std::string found_collective(const runner::Communicator& world,
                              const std::function<std::string()>& find) {
-  // First byte: the exit code; then a message or what was found.
+  // First byte: the exit code; then the error message or the result.
   std::string word;
   if (world.rank() == 0) {
     try {
@@ -34,7 +33,7 @@ std::string found_collective(const runner::Communicator& world,
   return word;
 }
 
-/// What `list` gives on rank 0, on every rank.
+/// Runs `list` on rank 0 and returns its result on every rank.
 dataset::Listing list_collective(const runner::Communicator& world,
                                  const std::function<dataset::Listing()>& list) {
   dataset::Listing listing;

@@ -1,5 +1,4 @@
-// Opening a dataset on many ranks with one look at the file system.
-// Hides who looks and how the others learn.
+// Opening a dataset on many ranks while only rank 0 lists or reads the files.
 #pragma once
 
 #include <memory>
@@ -11,19 +10,19 @@
 
 namespace staging {
 
-/// Collective. Rank 0 alone lists `path`; the others get the listing. Throws AgreedError on every
-/// rank when rank 0 could not.
+/// Collective. Rank 0 alone lists `path` and broadcasts the listing. Throws AgreedError on every
+/// rank when rank 0 fails.
 std::shared_ptr<const dataset::Dataset> open_dataset_collective(
     const runner::Communicator& world, const std::string& path,
     const dataset::OpenOptions& options = {});
 
-/// The same of a folder of universes, and of one of climate samples.
+/// The same for a folder of universes, and for one of climate samples.
 std::shared_ptr<const dataset::Dataset> open_universes_collective(const runner::Communicator& world,
                                                                   const std::string& path);
 std::shared_ptr<const dataset::Dataset> open_climate_collective(const runner::Communicator& world,
                                                                 const std::string& path);
 
-/// The same of stats.h5: rank 0 alone reads it.
+/// The same for stats.h5: rank 0 alone reads it.
 dataset::ClimateStatistics read_climate_statistics_collective(const runner::Communicator& world,
                                                               const std::string& path);
 

@@ -1,5 +1,4 @@
-// Who uses a staged folder: a lock that ends with its process, whatever that dies of.
-// Hides where the lock lies, and file systems that have none.
+// A shared lock that marks a staged folder as in use.
 #include "staging/folder_use.h"
 
 #include <fcntl.h>
@@ -14,8 +13,8 @@
 namespace staging {
 namespace {
 
-/// A process id says little: containers have processes of the same number, and of the same host
-/// name. The kernel gives a lock back whatever its owner dies of.
+/// A lock, not a process id: processes of different containers may share process id and host name.
+/// The kernel releases a lock however its owner ends.
 bool lock(const base::Descriptor& file, int kind) {
   return ::flock(file.get(), kind | LOCK_NB) == 0;
 }
@@ -40,7 +39,7 @@ FolderUse FolderUse::in_new_folder(const std::string& folder) {
 std::optional<FolderUse> FolderUse::of(const std::string& folder) {
   base::Descriptor file = open_lock(folder, 0);
   if (!file) return std::nullopt;
-  // Whoever holds it alone is removing the folder.
+  // A process with an exclusive lock is removing the folder.
   if (!lock(file, LOCK_SH) && errno == EWOULDBLOCK) return std::nullopt;
   FolderUse use(folder, std::move(file));
   if (!use.is_in_place()) return std::nullopt;

@@ -1,5 +1,5 @@
-// Who uses a staged folder: a lock that ends with its process, whatever that dies of.
-// Hides where the lock lies, and file systems that have none.
+// A shared lock that marks a staged folder as in use. The kernel releases it however the process
+// ends.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,24 @@
 
 namespace staging {
 
-/// While it lives, nobody else may remove the folder. One process of a node holds it for all.
+/// While this object lives, no other process may remove the folder. One process of a node holds it
+/// for all.
 class FolderUse {
  public:
-  /// In every folder that is staged or begun.
+  /// The lock file: in every staged folder, from its creation on.
   static constexpr const char* kLockFile = "in-use.lock";
 
-  /// Makes the lock in a folder that was just made. Throws SystemError.
+  /// Creates the lock in a new folder. Throws SystemError.
   static FolderUse in_new_folder(const std::string& folder);
-  /// nullopt where the folder is not there, has no lock, or is being removed.
+  /// nullopt when the folder does not exist, has no lock, or is being removed.
   static std::optional<FolderUse> of(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
-  /// After a rename.
+  /// Call after renaming the folder.
   void set_folder(std::string folder) { folder_ = std::move(folder); }
-  /// Whether no other process uses the folder; from then on none can begin to. False also where
-  /// that cannot be known: on a file system without locks, or when another folder is there now.
+  /// Whether no other process uses the folder; if so, none can begin to from now on. False also
+  /// when this cannot be known: on a file system without locks, or when another folder now has this
+  /// path.
   bool take_alone();
 
  private:

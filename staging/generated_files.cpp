@@ -1,5 +1,4 @@
-// Files of a generated dataset, each written whole, and once.
-// Hides names of files begun.
+// Files of a generated dataset, each written atomically and only once.
 #include "staging/generated_files.h"
 
 #include <cerrno>

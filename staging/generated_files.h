@@ -1,5 +1,4 @@
-// Files of a generated dataset, each written whole, and once.
-// Hides names of files begun, and how an interrupted run goes on.
+// Files of a generated dataset, each written atomically and only once.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +10,15 @@
 
 namespace staging {
 
-/// Bytes of the file that an earlier run left at `path`; -1 where there is none.
+/// Size in bytes of the file that an earlier run left at `path`; -1 if there is none.
 std::int64_t bytes_left_at(const std::string& path);
 
-/// A whole file or none: an interrupted write leaves another name, which the next run overwrites.
-/// Throws SystemError.
+/// Writes the whole file or nothing: an interrupted write leaves `path`~, which the next run
+/// overwrites. Throws SystemError.
 void write_generated(const std::string& path, std::span<const std::byte> data);
 
-/// The file at `path` stays as an earlier run left it, or becomes what `make` gives. Returns its
-/// bytes. Throws SystemError.
+/// Keeps the file at `path` if it exists, else writes the bytes that `make` returns. Returns the
+/// file's size in bytes. Throws SystemError.
 std::int64_t keep_or_write(const std::string& path,
                            const std::function<std::vector<std::byte>()>& make);
 

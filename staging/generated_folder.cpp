@@ -1,5 +1,5 @@
-// The life of a generated dataset's folder: written under another name, continued when interrupted,
-// made visible by one rename. Hides the manifest, and what is in the way.
+// The folder of a generated dataset: written as `output`.part, resumed after an interruption, and
+// published by one rename.
 #include "staging/generated_folder.h"
 
 #include <fmt/core.h>
@@ -23,7 +23,7 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-/// Runs `work`; what the file system says becomes a SystemError.
+/// Runs `work`, turning filesystem_error into SystemError.
 template <class Work>
 auto checked(Work&& work) {
   try {
@@ -48,7 +48,7 @@ json GeneratedFolder::manifest_in(const std::string& folder) const {
 
 json GeneratedFolder::manifest() const { return manifest_in(output_); }
 
-/// Results beside the identity do not matter.
+/// Compares the identity's keys only: a manifest may also hold results.
 bool GeneratedFolder::is_ours(const json& manifest) const {
   if (!manifest.is_object()) return false;
   json found = json::object();
@@ -98,7 +98,7 @@ void GeneratedFolder::write_manifest(const json& results) const {
 void GeneratedFolder::publish(const json& results) const {
   checked([&] {
     write_manifest(results);
-    fs::remove(output_);  // an empty folder, if anything
+    fs::remove(output_);  // an empty folder, if it exists
     fs::rename(part_, output_);
     sync_folder(fs::absolute(output_).parent_path().string());
     return true;

@@ -1,5 +1,5 @@
-// The life of a generated dataset's folder: written under another name, continued when interrupted,
-// made visible by one rename. Hides the manifest, and what is in the way.
+// The folder of a generated dataset: written as `output`.part, resumed after an interruption, and
+// published by one rename.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,23 +7,23 @@
 
 namespace staging {
 
-/// A dataset in the folder `output`, told from others by its manifest: `identity` (all that its
-/// bytes depend on) and, once it is whole, its results. Errors are ConfigErrors for what is in the
-/// way and SystemErrors for what the file system refuses.
+/// A dataset in the folder `output`, identified by its manifest: `identity` (everything that its
+/// bytes depend on) and, once the dataset is complete, its results. Methods throw ConfigError when
+/// something else occupies the path and SystemError when the file system refuses.
 class GeneratedFolder {
  public:
-  /// A slash behind `output` is left out. Results must not share keys with `identity`.
+  /// A trailing slash of `output` is dropped. Results must not share keys with `identity`.
   GeneratedFolder(std::string output, std::string manifest_name, nlohmann::json identity);
   const std::string& output() const { return output_; }
   const nlohmann::json& identity() const { return identity_; }
-  /// Whether the whole dataset is there. Throws ConfigError when anything else is.
+  /// Whether the complete dataset exists. Throws ConfigError when anything else does.
   bool is_there() const;
-  /// Of the whole dataset: identity and results.
+  /// The identity and results of the complete dataset.
   nlohmann::json manifest() const;
-  /// Makes `output`.part, and keeps what an interrupted run of the same identity left in it.
-  /// Returns its path. Throws ConfigError when something else is in the way.
+  /// Creates `output`.part, or keeps what an interrupted run of the same identity left there.
+  /// Returns its path. Throws ConfigError when something else occupies that path.
   std::string begin() const;
-  /// Writes identity and `results` into the manifest of `output`.part and renames it.
+  /// Writes identity and `results` into the manifest and renames `output`.part to `output`.
   void publish(const nlohmann::json& results) const;
 
  private:

@@ -1,5 +1,4 @@
-// Weights, checkpoints and outputs in HDF5.
-// Hides how arrays, numbers and growing tables are laid out.
+// Weights and model outputs in HDF5.
 #include "staging/h5.h"
 
 #include <fmt/core.h>
@@ -25,7 +24,7 @@ bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
   return H5Tget_class(type.get()) == wanted;
 }
 
-/// Writes rows, as many as `shape` has, from `first` on into a dataset that has `rows` then.
+/// Writes `shape[0]` rows, beginning at row `first`, into a dataset that it resizes to `rows` rows.
 void put_rows(const H5File& file, const std::string& name, hid_t type, std::int64_t rows,
               std::int64_t first, const std::vector<std::int64_t>& shape, const void* data) {
   const H5Dataset dataset = file.open(name);

@@ -1,5 +1,4 @@
-// Weights, checkpoints and outputs in HDF5.
-// Hides HDF5's handles, types and error stack. HDF5 is not thread-safe: one thread only.
+// Weights and model outputs in HDF5. HDF5 is not thread-safe: call from one thread only.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +14,32 @@ namespace staging {
 
 class H5File;
 
-/// Writes arrays as plain row-major float32 datasets and numbers as scalar int64, under their names
-/// ('/' makes groups). The file appears under its name when finish() returns: until then it is
-/// `path`.part, which goes away with the writer. Errors are SystemErrors naming file and dataset.
+/// Writes arrays as row-major float32 datasets and integers as scalar int64, under their names ('/'
+/// makes groups). Until finish() returns, the file is `path`.part, which the destructor removes.
+/// Throws SystemError naming file and dataset.
 class H5StateWriter final : public runner::StateWriter {
  public:
   explicit H5StateWriter(const std::string& path);
   ~H5StateWriter() override;
-  /// Throws ShapeError when data has not as many values as `shape` says.
+  /// Throws ShapeError when the size of `data` differs from the product of `shape`.
   void write(const std::string& name, const std::vector<std::int64_t>& shape,
              std::span<const float> data) override;
   void write(const std::string& name, std::int64_t value) override;
-  /// Flushes to the device and gives the file its name.
+  /// Flushes to the device and renames the file to `path`.
   void finish() override;
 
  private:
   std::unique_ptr<H5File> file_;
 };
 
-/// Reads what H5StateWriter or any HDF5 program wrote; floating point of any width is converted.
-/// Throws DataError naming file and dataset.
+/// Reads files of H5StateWriter or of any HDF5 program; floating point of any width is converted to
+/// float32. Throws DataError naming file and dataset.
 class H5StateReader final : public runner::StateReader {
  public:
   explicit H5StateReader(const std::string& path);
   ~H5StateReader() override;
   bool has(const std::string& name) const override;
-  /// All datasets, groups as "group/name", in byte order.
+  /// All datasets, those in groups as "group/name", sorted bytewise.
   std::vector<std::string> names() const override;
   std::vector<float> read(const std::string& name,
                           const std::vector<std::int64_t>& shape) const override;
@@ -50,10 +49,10 @@ class H5StateReader final : public runner::StateReader {
   std::unique_ptr<H5File> file_;
 };
 
-/// Writes datasets `outputs` [N, width] float32 and `labels`, [N] int32 or of targets
-/// [N, of a sample] float32, that grow by what arrives, in any order, as ranks evaluate parts of
-/// their own; in the end every row must have come once. As for H5StateWriter the file appears with
-/// finish(). Throws ShapeError for rows that do not fit.
+/// Writes the datasets `outputs`, float32 [N, width], and `labels`, int32 [N] or, for targets,
+/// float32 [N, values of a target]. Ranks evaluate different parts, so rows may arrive in any
+/// order; each must arrive exactly once. As with H5StateWriter, the file appears with finish().
+/// Throws ShapeError for rows of another size, and for repeated or missing rows.
 class H5OutputSink final : public runner::OutputSink {
  public:
   explicit H5OutputSink(const std::string& path);
@@ -65,10 +64,10 @@ class H5OutputSink final : public runner::OutputSink {
   void finish() override;
 
  private:
-  /// What stands in "labels": of each row so many of a type.
+  /// Values for rows of the dataset "labels".
   struct Labels {
     const void* values;
-    std::int64_t rows, columns;  ///< columns 0: one number a row
+    std::int64_t rows, columns;  ///< columns 0: `labels` is one-dimensional
     std::int64_t stored_type, memory_type;
   };
   void write_rows(std::int64_t first, std::int64_t width, std::span<const float> outputs,
@@ -77,7 +76,7 @@ class H5OutputSink final : public runner::OutputSink {
 
   std::unique_ptr<H5File> file_;
   std::int64_t width_ = 0, label_columns_ = 0;
-  std::map<std::int64_t, std::int64_t> written_;  ///< ranges of rows, first to behind the last
+  std::map<std::int64_t, std::int64_t> written_;  ///< half-open ranges of rows: first row -> end
 };
 
 }  // namespace staging

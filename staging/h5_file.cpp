@@ -1,5 +1,4 @@
-// A file that HDF5 writes or reads, and its errors, translated.
-// Hides the C interface.
+// An HDF5 file open for writing or reading, with HDF5's errors as exceptions.
 #include "staging/h5_file.h"
 
 #include <fcntl.h>
@@ -22,11 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 
 H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
-  // An HDF5 library lock fails on file systems mounted read-only; readers need none.
+  // HDF5's file lock fails on file systems mounted read-only; readers need none.
   const H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_file_locking(access.get(), false, true);
   H5FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
-  if (!file) reason = h5_reason();  // before the next call of HDF5 forgets it
+  if (!file) reason = h5_reason();  // the next HDF5 call overwrites it
   return file;
 }
 
@@ -35,9 +34,8 @@ void sync_file(const std::string& path) {
   if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
 }
 
-/// Lets what HDF5 still has to write of `file`, which is given up, go to memory. Closing a file
-/// that cannot be written would fail, and HDF5 crash when it closes what is left at the process's
-/// end.
+/// Redirects HDF5's pending writes of an abandoned `file` to memory. Otherwise closing a file that
+/// cannot be written fails, and HDF5 crashes when it closes the file again at process exit.
 void give_up(hid_t file) {
   void* descriptor = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
@@ -60,7 +58,7 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
     }
     return;
   }
-  const dataset::File readable(path_);  // says why when it is missing or no file
+  const dataset::File readable(path_);  // throws a precise error if missing or no regular file
   std::string reason;
   handle_ = open_for_reading(path_, reason);
   if (!handle_) {
@@ -107,7 +105,7 @@ H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<
                          const std::vector<hsize_t>& chunk) const {
   const H5Properties links(H5Pcreate(H5P_LINK_CREATE)), layout(H5Pcreate(H5P_DATASET_CREATE));
   check(H5Pset_create_intermediate_group(links.get(), 1), name, "cannot be created");
-  // Else the moment of writing would be in the file, and equal content would have other bytes.
+  // A time of creation would make files of equal content differ.
   check(H5Pset_obj_track_times(layout.get(), false), name, "cannot be created");
   const auto rank = static_cast<int>(dims.size());
   if (!max_dims.empty()) {
@@ -126,7 +124,7 @@ H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<
 
 bool H5File::has(const std::string& name) const {
   const H5Section section;
-  // H5Lexists is an error when a group on the way is missing.
+  // H5Lexists fails when an intermediate group is missing.
   for (std::size_t slash = name.find('/', 1); slash != std::string::npos;
        slash = name.find('/', slash + 1)) {
     if (H5Lexists(id(), name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;

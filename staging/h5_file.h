@@ -1,5 +1,4 @@
-// A file that HDF5 writes or reads, and its errors, translated.
-// Hides the C interface.
+// An HDF5 file open for writing or reading, with HDF5's errors as exceptions.
 #pragma once
 
 #include <hdf5.h>
@@ -22,7 +21,7 @@ using dataset::H5Type;
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
 
-/// A file that is being written under `path`.part, or read.
+/// A file open for reading, or for writing as `path`.part.
 class H5File {
  public:
   enum class Purpose { kWrite, kRead };
@@ -33,17 +32,18 @@ class H5File {
 
   hid_t id() const { return handle_.get(); }
   const std::string& path() const { return path_; }
-  /// kWrite: closes, flushes to the device, renames.
+  /// Of a file open for writing: closes it, flushes it to the device, and renames it to `path`.
   void finish();
 
-  /// A new dataset. `max_dims` empty: contiguous and fixed; else chunked by `chunk`.
+  /// Creates a dataset: contiguous and of fixed size if `max_dims` is empty, else chunked by
+  /// `chunk`.
   H5Dataset create(const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
                    const std::vector<hsize_t>& max_dims = {},
                    const std::vector<hsize_t>& chunk = {}) const;
   bool has(const std::string& name) const;
   H5Dataset open(const std::string& name) const;
   std::vector<std::int64_t> shape_of(const H5Dataset& dataset) const;
-  /// DataError (kRead) or SystemError (kWrite) "path: name: what: HDF5's words".
+  /// Throws DataError (kRead) or SystemError (kWrite): "path: name: what: HDF5's reason".
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
   void check(herr_t status, const std::string& name, const std::string& what) const {
     if (status < 0) fail(name, what);

@@ -1,5 +1,4 @@
-// Bytes that are mostly unwritten, as HDF5 leaves them.
-// Hides pages.
+// Sparse bytes, stored as the pages that were written.
 #include "staging/h5_memory.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// HDF5 files whose own bytes go to memory, so that HDF5 itself never meets a full disk: it keeps a
-// file that it could not close, and crashes on it at the program's end.
-// Hides pages.
+// HDF5 files whose own bytes go to memory, so that HDF5 itself never writes to a full disk: it
+// keeps a file that it could not close, and crashes on it at process exit.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,8 @@
 
 namespace staging {
 
-/// Bytes of a file that may be large and mostly unwritten: those are 0 and take no memory.
+/// The bytes of a large, sparse file. Unwritten bytes are 0, and pages never written take no
+/// memory.
 class SparseBytes {
  public:
   void write(std::int64_t offset, std::span<const std::byte> bytes);
@@ -27,7 +27,8 @@ class SparseBytes {
   std::int64_t size_ = 0;
 };
 
-/// Such bytes as a file of HDF5's. They outlive it, and have their final size when it is closed.
+/// SparseBytes as storage of an HDF5 file. They outlive it, and have their final size once it is
+/// closed.
 class SparseStorage final : public dataset::H5Storage {
  public:
   explicit SparseStorage(SparseBytes& bytes) : bytes_(bytes) {}

@@ -1,5 +1,4 @@
-// The manifest that makes a folder of packed files a staged set.
-// Hides its JSON form.
+// The manifest of a staged set.
 #include "staging/manifest.h"
 
 #include <fmt/core.h>
@@ -35,7 +34,7 @@ PackedPart part_of(const json& object) {
   object.at("samples").get_to(part.samples);
   object.at("bytes").get_to(part.bytes);
   object.at("index_hash").get_to(part.index_hash);
-  // Nothing outside the folder may ever be read or deleted by a manifest's word.
+  // A manifest must never cause reads or deletions outside its folder.
   for (const std::string& name : {part.file, part.index_file}) {
     if (name.empty() || name.find('/') != std::string::npos || name.front() == '.') {
       throw base::DataError(fmt::format("a part named '{}'", name));
@@ -81,7 +80,7 @@ Manifest read_manifest(const std::string& directory) {
     object.at("bytes").get_to(manifest.bytes);
     for (const json& part : object.at("parts")) manifest.parts.push_back(part_of(part));
     manifest.made_by = object.value("made_by", "");
-    // Of a set that does not say, nobody knows whether somebody counts on it.
+    // A set without this key may be in use by others: do not delete it.
     manifest.is_kept = object.value("keep", true);
     return manifest;
   } catch (const json::exception& e) {

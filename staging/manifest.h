@@ -1,5 +1,4 @@
-// The manifest that makes a folder of packed files a staged set.
-// Hides its JSON form.
+// The manifest of a staged set: a folder of packed files is a set only if it has one.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace staging {
 
-/// One packed file as the manifest names it; its index lies beside it.
+/// One packed file and its index, both in the manifest's folder.
 struct PackedPart {
   std::string file, index_file;
   std::int64_t samples = 0, bytes = 0;
@@ -20,21 +19,21 @@ struct Manifest {
   std::string identity, source;
   std::int64_t samples = 0, bytes = 0;
   std::vector<PackedPart> parts;
-  std::string made_by;   ///< for people: "job 12, node3, process 345"
-  bool is_kept = false;  ///< for later runs; else the last run that uses the set removes it
+  std::string made_by;   ///< for human readers: "job 12, node3, process 345"
+  bool is_kept = false;  ///< for later runs; otherwise the last run that uses the set removes it
 };
 
 inline constexpr const char* kManifestFile = "manifest.json";
-/// Beside the manifest of a set of which a sample did not match its checksum.
+/// Marks a set in which a sample did not match its checksum.
 inline constexpr const char* kDamagedFile = "damaged";
 
-/// Written last, and safe on the device when this returns. Replaces an older one as a whole. Throws
-/// SystemError.
+/// Replaces an older manifest atomically; the new one is flushed to the device. Must be the last
+/// file written. Throws SystemError.
 void write_manifest(const std::string& directory, const Manifest& manifest);
-/// Throws DataError when there is none or it is damaged.
+/// Throws DataError when the manifest is missing or damaged.
 Manifest read_manifest(const std::string& directory);
 
-/// A part as text, for the rank that writes the manifest.
+/// Serialises a part for the rank that writes the manifest.
 std::string to_text(const PackedPart& part);
 PackedPart part_from_text(const std::string& text);
 

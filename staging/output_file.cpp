@@ -1,5 +1,4 @@
-// A file being written, whole or not at all.
-// Hides short writes, errno and fsync.
+// A file that is written sequentially and flushed to the device.
 #include "staging/output_file.h"
 
 #include <fcntl.h>
@@ -58,7 +57,7 @@ void OutputFile::flush() {
 void OutputFile::finish() {
   flush();
   if (::fsync(descriptor_.get()) != 0) throw base::system_error(path_ + ": fsync failed", errno);
-  // A hint: a file system that cannot drop pages still reads back correctly.
+  // Only a hint: a file system that ignores it still reads back correctly.
   ::posix_fadvise(descriptor_.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 

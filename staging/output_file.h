@@ -1,5 +1,4 @@
-// A file being written, whole or not at all.
-// Hides short writes, errno and fsync.
+// A file that is written sequentially and flushed to the device.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +11,18 @@
 
 namespace staging {
 
-/// Appends through a large buffer. Errors are SystemErrors naming path and offset.
+/// Appends through a large buffer. Throws SystemError naming path and offset.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
-  /// Goes on behind the first `kept_bytes` of the file, which need not exist if there are none.
+  /// Continues after the first `kept_bytes` of the file and drops the rest. The file need not exist
+  /// if `kept_bytes` is 0.
   OutputFile(std::string path, std::int64_t kept_bytes);
   const std::string& path() const { return path_; }
   std::int64_t size() const { return written_ + static_cast<std::int64_t>(buffer_.size()); }
   void append(std::span<const std::byte> bytes);
-  /// Flushes to the device and drops the pages from the page cache, so that what is read back is
-  /// what the device holds.
+  /// Flushes to the device and drops the file's pages from the page cache, so that a later read
+  /// returns what the device holds.
   void finish();
 
  private:
@@ -33,7 +33,7 @@ class OutputFile {
   std::int64_t written_ = 0;
 };
 
-/// Makes renames inside `directory` last. Throws SystemError.
+/// Makes renames inside `directory` durable. Throws SystemError.
 void sync_folder(const std::string& directory);
 
 }  // namespace staging

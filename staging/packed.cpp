@@ -1,5 +1,4 @@
-// Packed files of samples and their index: the form in which a node keeps what it staged.
-// Hides the file formats and checksums.
+// Packed files of samples with an index: the format of a node's staged samples.
 #include "staging/packed.h"
 
 #include <fmt/core.h>
@@ -32,12 +31,12 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
                   sample.offset, sample.size, sample.index));
 }
 
-/// So that no later run trusts the set of this part, and the next one copies it anew.
+/// Makes later runs reject the set of this part and copy it again.
 void mark_as_damaged(const std::string& part) {
   std::ofstream(std::filesystem::path(part).replace_filename(kDamagedFile)).flush();
 }
 
-/// Tells of a piece of work, and ends it where the run is to end.
+/// Reports progress; throws Error(kStopped) if the process was told to end.
 void report_progress(base::Activity& activity) {
   activity.progress();
   if (runner::is_told_to_end()) {
@@ -45,7 +44,7 @@ void report_progress(base::Activity& activity) {
   }
 }
 
-/// Reads a finished part in large pieces and compares every checksum.
+/// Reads a finished part in blocks of about 8 MiB and compares every checksum.
 void read_back(const std::string& path, const std::vector<PackedSample>& samples,
                base::Activity& activity) {
   constexpr std::int64_t kPiece = 8 << 20;
@@ -68,7 +67,7 @@ void read_back(const std::string& path, const std::vector<PackedSample>& samples
   }
 }
 
-/// The index of a part; throws DataError when it is not what the manifest says.
+/// Reads the index of a part. Throws DataError when it contradicts the manifest.
 std::vector<PackedSample> read_index(const std::string& directory, const PackedPart& part) {
   const dataset::File file(directory + "/" + part.index_file);
   constexpr auto kEntry = static_cast<std::int64_t>(sizeof(PackedSample));
@@ -93,7 +92,7 @@ void check_part(const std::string& directory, const PackedPart& part) {
   }
 }
 
-/// Serves a source's samples from packed files. 40 bytes a sample.
+/// Serves a source's samples from packed files. Takes 40 bytes of memory a sample.
 class PackedDataset final : public dataset::Dataset {
  public:
   PackedDataset(std::shared_ptr<const dataset::Dataset> source, const std::string& directory)
@@ -149,7 +148,7 @@ class PackedDataset final : public dataset::Dataset {
 
   std::shared_ptr<const dataset::Dataset> source_;
   std::vector<dataset::File> files_;
-  std::vector<Place> places_;  ///< by index
+  std::vector<Place> places_;  ///< sorted by index
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Packed files of samples and their index: the form in which a node keeps what it staged.
-// Hides the file formats and checksums.
+// Packed files of samples with an index: the format of a node's staged samples.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace staging {
 
-/// Where one sample lies and what it must hash to.
+/// The location and hash of one sample.
 struct PackedSample {
   std::int64_t index = 0;  ///< in the source dataset
   std::int64_t offset = 0;
@@ -25,19 +24,19 @@ struct PackResult {
   PackedPart part;
   std::int64_t source_reads = 0;
 };
-/// Copies `indices` of `source` into part `number` in `directory` and reads it back. Throws
-/// DataError (source, or what was read back differs), SystemError (writing). `activity` is told of
-/// every sample, and where runner::StopSignals are told to end, Error(kStopped) is thrown.
+/// Copies `indices` of `source` into part `number` in `directory` and reads the part back. Throws
+/// DataError when the source is damaged or the part differs when read back, and SystemError when it
+/// cannot be written. Reports progress to `activity` after every sample, and throws Error(kStopped)
+/// when a signal has told the process to end (runner::StopSignals).
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
                       const std::string& directory, int number, base::Activity& activity);
 
-/// Whether `directory` holds a whole set of this identity: manifest, files of the right sizes, and
-/// indices that match their checksums, and no sample of it was found damaged. A set that does not
-/// is not an error: it is not trusted.
+/// Whether `directory` holds a complete set of this identity: the manifest, files of the right
+/// sizes, indexes that match their checksums, and no sample that was found damaged.
 bool holds_staged_set(const std::string& directory, const std::string& identity);
 
-/// The source's samples, read from the packed files of `directory`. Throws DataError when they are
-/// not what the manifest says; a sample that differs also marks the set as damaged.
+/// The source's samples, read from the packed files of `directory`. Throws DataError when they
+/// contradict the manifest; a sample that does also marks the set as damaged.
 std::shared_ptr<const dataset::Dataset> open_packed(std::shared_ptr<const dataset::Dataset> source,
                                                     const std::string& directory);
 

@@ -1,5 +1,4 @@
 // What staging would copy to a node, and whether it fits.
-// Hides how ranks agree on it and how work is divided by bytes.
 #include "staging/plan.h"
 
 #include <fmt/core.h>
@@ -42,7 +41,7 @@ Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
   return merged(std::move(all));
 }
 
-/// Size, time and label of each needed sample, three numbers a sample, on the node's leader.
+/// Size, time and label of each needed sample, three integers a sample, on the node's leader.
 std::vector<std::int64_t> stamps_of(const dataset::Dataset& source, const StagingPlan& plan,
                                     const runner::Communicator& node) {
   const auto [first, last] = split_evenly(plan.samples, node.size(), node.rank());
@@ -65,7 +64,7 @@ std::string identity_of(const dataset::Dataset& source, const StagingPlan& plan,
   return hash_text(text.data(), text.size());
 }
 
-/// Cuts the samples where the running sum of bytes passes each rank's part.
+/// Cuts the samples where the running sum of bytes reaches each rank's share.
 std::vector<std::int64_t> shares_of(const std::vector<std::int64_t>& stamps, std::int64_t bytes,
                                     std::int64_t samples, int ranks) {
   std::vector<std::int64_t> shares = {0};
@@ -90,7 +89,7 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
   }
 }
 
-/// The leader's findings, to be told to the node.
+/// Run by the leader, which then broadcasts the result to the node.
 void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& stamps, int ranks,
              const std::string& directory, StagingPlan& plan) {
   plan.bytes = 0;

@@ -1,5 +1,4 @@
 // What staging would copy to a node, and whether it fits.
-// Hides how ranks agree on it and how work is divided by bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +15,36 @@ namespace staging {
 /// Half-open ranges of dataset indices.
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// Sorted, without overlap or gap of nothing between neighbours.
+/// Sorts ranges, joins overlapping and adjacent ones, and drops empty ones.
 Ranges merged(Ranges ranges);
 
 /// What staging would do on one node; the same on all of its ranks.
 struct StagingPlan {
   std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>
-  std::string identity;   ///< hash of source path, samples, their sizes and times, and the ranges
-  Ranges ranges;          ///< what the node's ranks need together
+  std::string identity;   ///< hash of source path, ranges, class names and sample stamps and labels
+  Ranges ranges;          ///< the union of the ranges that the node's ranks need
   std::int64_t samples = 0, bytes = 0;
   std::int64_t free_bytes = 0;  ///< that may still be written to the directory
-  bool is_in_memory = false;    ///< a tmpfs: staged bytes count against memory
-  bool is_staged = false;       ///< a whole staged set of this identity is there already
-  /// Where the part of each rank of the node begins among the needed samples; then the end.
+  bool is_in_memory = false;    ///< the directory is on a tmpfs: staged bytes take memory
+  bool is_staged = false;       ///< a complete set of this identity already exists
+  /// Where the share of each rank of the node begins among the needed samples; last, their count.
   std::vector<std::int64_t> shares;
 
   std::int64_t bytes_on_disk() const;
-  /// What copying it takes of free_bytes.
+  /// How much of free_bytes a copy takes.
   std::int64_t bytes_to_write() const { return is_staged ? 0 : bytes_on_disk(); }
   /// Dataset indices of positions [first, last) among the needed samples.
   std::vector<std::int64_t> indices(std::int64_t first, std::int64_t last) const;
 };
 
-/// Whether the sets of `plans`, all of one node and one directory, fit side by side.
+/// Whether the sets of `plans`, all of one node and one directory, fit together.
 bool fit_together(const std::vector<StagingPlan>& plans);
 
-/// The plan as dry runs show it.
+/// The plan in the form that dry runs print.
 nlohmann::json to_json(const StagingPlan& plan);
 
-/// Collective over the node. `ranges`: what this rank needs. Looks once at each needed sample's
-/// size and time, the ranks of the node sharing that work; writes nothing. Throws DataError,
+/// Collective over the node. `ranges`: the samples that this rank needs. Reads size and time of
+/// each needed sample once, shared out among the node's ranks; writes nothing. Throws DataError,
 /// SystemError, and ConfigError for ranges beyond the dataset.
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const runner::Topology& topology, const std::string& directory);

@@ -1,5 +1,4 @@
 // Batches of samples and labels prepared ahead of need, with a bounded queue.
-// Hides the buffers.
 #include "staging/prefetch.h"
 
 #include <utility>

@@ -1,5 +1,4 @@
-// Batches made ahead of need by threads, whatever a batch is, with a bounded queue.
-// Hides threads, locks, and who fills what.
+// A bounded queue of batches that threads fill ahead of need.
 #include "staging/prefetch_queue.h"
 
 #include <fmt/core.h>
@@ -18,7 +17,7 @@
 namespace staging {
 namespace {
 
-/// How far the batch in a place is.
+/// Progress of the batch in one place.
 struct Place {
   std::int64_t filled = 0;
   std::exception_ptr error;
@@ -27,7 +26,7 @@ struct Place {
 
 }  // namespace
 
-/// Slots are handed out one by one in order, so all threads work on the batch that is needed first.
+/// Threads take slots one by one in order, so all of them work on the batch that is needed first.
 struct PrefetchQueue::State {
   State(std::size_t place_count, std::int64_t slots_in, std::int64_t first_in, std::int64_t last_in,
         Fill fill_in)
@@ -90,10 +89,10 @@ struct PrefetchQueue::State {
   const Fill fill;
   std::mutex mutex;
   std::condition_variable room, ready;
-  // Guarded by mutex; what is kept in a place belongs to the thread that fills the slot, then, once
-  // all slots are filled, to the caller.
+  // Guarded by mutex. The buffer of a place belongs to the threads that fill its slots and then,
+  // once all slots are filled, to the caller.
   bool stopping = false;
-  std::int64_t next_unit = 0;  ///< batches times slots handed out so far
+  std::int64_t next_unit = 0;  ///< slots handed out so far, over all batches
   std::int64_t wanted;         ///< the batch that the caller holds or waits for
   std::vector<Place> places;
   std::vector<std::thread> threads;

@@ -1,5 +1,4 @@
-// Batches made ahead of need by threads, whatever a batch is, with a bounded queue.
-// Hides threads, locks, and who fills what.
+// A bounded queue of batches that threads fill ahead of need; the batch type is up to the caller.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,12 @@
 namespace staging {
 
 /// Runs `fill` for every slot of batches first, first+1, ..., last-1 on `threads` threads, at most
-/// `depth` batches ahead of next(). The batches themselves belong to the caller, who keeps one in
-/// each of places(depth) places. An exception of `fill` reaches the caller of next(). Destruction
-/// stops the threads at once.
+/// `depth` batches ahead of next(). The caller owns places(depth) buffers ("places"), each of which
+/// holds one batch at a time. next() rethrows an exception of `fill`. The destructor stops the
+/// threads without finishing the remaining batches.
 class PrefetchQueue {
  public:
-  /// Fills one slot of the batch that is kept in `place`. Called concurrently, a slot once.
+  /// Fills one slot of the batch in `place`. Called concurrently, once for each slot.
   using Fill = std::function<void(std::int64_t batch, std::int64_t slot, std::size_t place)>;
   PrefetchQueue(int threads, int depth, std::int64_t slots, std::int64_t first, std::int64_t last,
                 Fill fill);
@@ -23,15 +22,15 @@ class PrefetchQueue {
   PrefetchQueue(const PrefetchQueue&) = delete;
   PrefetchQueue& operator=(const PrefetchQueue&) = delete;
 
-  /// Places that batches are kept in: the one that the caller holds and those ahead of it.
+  /// Number of places: one for the batch that the caller holds, the others for those ahead of it.
   static std::size_t places(int depth);
 
   struct Ready {
     std::int64_t batch = 0;
     std::size_t place = 0;
   };
-  /// The next batch in order; waits for it. Its place is the caller's until the next call. Throws
-  /// Error(kInternal) past the last.
+  /// Waits for the next batch in order. Its place is the caller's until the next call. Throws
+  /// Error(kInternal) after the last one.
   Ready next();
 
  private:

@@ -1,5 +1,4 @@
-// Decoded samples of this process that stay in memory, up to a number of bytes.
-// Hides the lock.
+// Decoded samples of this process kept in memory, up to a number of bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +9,21 @@
 
 namespace staging {
 
-/// What is in stays, and is shared with whoever asks. Threads may ask at once.
+/// Samples are never evicted, and are shared with callers. Thread-safe.
 template <class Sample>
 class SampleCache {
  public:
   explicit SampleCache(std::int64_t bytes) : left_(bytes) {}
 
-  /// Null when it is not there.
+  /// Null when the sample is absent.
   std::shared_ptr<const Sample> find(std::int64_t index) const {
     const std::scoped_lock lock(mutex_);
     const auto found = kept_.find(index);
     return found == kept_.end() ? nullptr : found->second;
   }
 
-  /// Whether `bytes` were free and are now set aside for sample `index`, to be kept later. False,
-  /// too, when it is there or has been promised its place before.
+  /// Sets aside `bytes` for sample `index`, to be stored later by keep(). Returns false if fewer
+  /// bytes are left, or if the sample is present or already has a reservation.
   bool reserve(std::int64_t index, std::int64_t bytes) {
     const std::scoped_lock lock(mutex_);
     if (bytes > left_ || kept_.count(index) != 0) return false;
@@ -33,13 +32,13 @@ class SampleCache {
     return true;
   }
 
-  /// What a place was reserved for.
+  /// Stores a sample for which reserve() returned true.
   void keep(std::int64_t index, std::shared_ptr<const Sample> sample) {
     const std::scoped_lock lock(mutex_);
     kept_[index] = std::move(sample);
   }
 
-  /// There, or promised a place.
+  /// Number of samples present or reserved.
   std::int64_t samples() const {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::int64_t>(kept_.size());

@@ -1,5 +1,4 @@
-// Which sample stands at which place of which step, on any number of ranks.
-// Hides the shuffle.
+// The dataset index for each slot of each training step, independent of the number of ranks.
 #include "staging/sample_order.h"
 
 #include <fmt/core.h>
@@ -13,7 +12,7 @@
 namespace staging {
 namespace {
 
-/// Shards of equal size must not be shuffled alike.
+/// A seed for each shard: shards of equal size must not be shuffled alike.
 std::uint64_t shard_seed(std::uint64_t seed, std::int64_t shard) {
   return base::RandomStream(seed, base::Purpose::kShuffle, 0, static_cast<std::uint64_t>(shard))
       .next_u64();

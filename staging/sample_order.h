@@ -1,5 +1,4 @@
-// Which sample stands at which place of which step, on any number of ranks.
-// Hides the shuffle.
+// The dataset index for each slot of each training step, independent of the number of ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,14 @@ namespace staging {
 /// never depends on ranks or nodes. The remainder of an epoch is dropped.
 class SampleOrder {
  public:
-  /// Throws ConfigError when the smallest shard cannot fill its part of one batch.
+  /// Throws ConfigError when the smallest shard cannot fill its slots of one batch.
   SampleOrder(std::int64_t samples, std::int64_t global_batch, std::int64_t shards,
               std::uint64_t seed);
   std::int64_t steps_per_epoch() const;
   /// Dataset index of `slot` (0..global_batch-1) in `step` (0..) of `epoch` (0..).
   std::int64_t index(std::int64_t epoch, std::int64_t step, std::int64_t slot) const;
-  /// Half-open dataset ranges that the slots [first, last) can ever draw from.
+  /// Half-open ranges of dataset indices that contain every sample that slots [first, last) can
+  /// draw.
   std::vector<std::pair<std::int64_t, std::int64_t>> needed(std::int64_t first,
                                                             std::int64_t last) const;
 
@@ -32,8 +32,8 @@ class SampleOrder {
   std::int64_t steps_per_epoch_ = 0;
 };
 
-/// Part `part` of `parts` of `total` items, contiguous, sizes differing by at most one: [first,
-/// last).
+/// The half-open range of part `part` when `total` items are split into `parts` contiguous parts
+/// whose sizes differ by at most one.
 std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts,
                                                    std::int64_t part);
 

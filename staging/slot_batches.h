@@ -1,5 +1,4 @@
-// Batches of slots, each filled ahead of need by a thread.
-// Hides places, and that a batch's slots keep their memory for the batches that follow.
+// Batches of slots that threads fill ahead of need. The slots' memory is reused by later batches.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ class SlotBatches {
  public:
   /// Fills one slot. Called concurrently.
   using Fill = std::function<void(std::int64_t batch, std::int64_t slot, Slot& into)>;
-  /// Batches first, first + 1, ..., last - 1 of `slots` slots, as PrefetchQueue makes them.
+  /// Batches first, first + 1, ..., last - 1 of `slots` slots, filled as by PrefetchQueue.
   SlotBatches(int threads, int depth, std::int64_t slots, std::int64_t first, std::int64_t last,
               Fill fill)
       : batches_(PrefetchQueue::places(depth), std::vector<Slot>(static_cast<std::size_t>(slots))),
@@ -26,12 +25,12 @@ class SlotBatches {
                                               std::size_t place) {
                  fill(batch, slot, batches_[place][static_cast<std::size_t>(slot)]);
                }) {}
-  /// The next batch in order; waits for it. Valid until the next call.
+  /// Waits for the next batch in order. It is valid until the next call.
   const std::vector<Slot>& next() { return batches_[queue_.next().place]; }
 
  private:
-  std::vector<std::vector<Slot>> batches_;  ///< by place
-  PrefetchQueue queue_;                     ///< last: its threads end before the batches do
+  std::vector<std::vector<Slot>> batches_;  ///< indexed by the queue's places
+  PrefetchQueue queue_;  ///< declared last: its threads end before the batches do
 };
 
 }  // namespace staging

@@ -1,5 +1,4 @@
-// How much may still be written to a folder.
-// Hides statvfs, tmpfs and memory limits.
+// How many bytes may still be written to a folder.
 #include "staging/space.h"
 
 #include <linux/magic.h>
@@ -25,7 +24,7 @@ std::optional<std::int64_t> number_in(const std::string& path) {
   return std::nullopt;  // "max", or no such file
 }
 
-/// MemAvailable, cut by the limit of the control group in version 2's place.
+/// MemAvailable, limited by what the control group (version 2) has left.
 std::int64_t available_memory() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
   std::ifstream in("/proc/meminfo");

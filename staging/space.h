@@ -1,5 +1,4 @@
-// How much may still be written to a folder.
-// Hides statvfs, tmpfs and memory limits.
+// How many bytes may still be written to a folder.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +11,11 @@ struct Space {
   bool is_in_memory = false;
 };
 
-/// For a folder that exists. A tmpfs is bounded by the machine's and the control group's memory
-/// too. Throws SystemError.
+/// For an existing folder. A tmpfs is also limited by the memory of the machine and of the control
+/// group. Throws SystemError.
 Space space_at(const std::string& directory);
 
-/// For a path that may not exist yet: that of the nearest folder at or above it.
+/// For a path that may not exist yet: the space of the nearest existing folder at or above it.
 Space space_near(const std::string& path);
 
 }  // namespace staging

@@ -1,5 +1,5 @@
-// Brings the samples that a node's ranks need near, once, checked and reusable.
-// Hides the way from a plan to a visible staged set.
+// Copies the samples that a node's ranks need to node-local storage: from the plan to a published
+// set.
 #include "staging/stage.h"
 
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& di
   if (!all.empty()) throw runner::AgreedError(base::ExitCode::kSystem, all);
 }
 
-/// For people who look at what is left on a node.
+/// Names the job for people who find a set on a node.
 std::string who_stages() {
   const std::string who = fmt::format("{}, process {}", base::host_name(), ::getpid());
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
@@ -71,7 +71,7 @@ Manifest manifest_of(const StagingPlan& plan, const std::string& source,
   return manifest;
 }
 
-/// What this rank copied; nothing when it was told to end before that was done.
+/// Copies this rank's share; nullopt when the process was told to end before it was done.
 std::optional<PackResult> copy_part(const dataset::Dataset& source, const StagingPlan& plan,
                                     const std::string& folder, const runner::Communicator& node) {
   const auto rank = static_cast<std::size_t>(node.rank());
@@ -84,8 +84,8 @@ std::optional<PackResult> copy_part(const dataset::Dataset& source, const Stagin
   }
 }
 
-/// Collective over the node. Returns what this rank copied, or nothing, on every rank, when one was
-/// told to end; `use` is the leader's.
+/// Collective over the node. Returns the part that this rank copied, or nullopt on every rank when
+/// one of them was told to end. Sets `use` on the leader.
 std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
                                        const runner::Topology& topology,
                                        std::shared_ptr<FolderUse>& use) {
@@ -110,7 +110,7 @@ double smallest(const runner::Communicator& world, double value) {
   return -world.allreduce_max(-value);
 }
 
-/// Sums over nodes: each node's leader speaks for it, source reads are every rank's own.
+/// Sums over nodes. Each node's leader counts for its node; source reads are summed over ranks.
 StagingFacts facts_of(const StagingPlan& plan, std::int64_t source_reads, double seconds,
                       const runner::Communicator& world, const runner::Topology& topology) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -162,9 +162,9 @@ namespace {
 
 using Uses = std::vector<std::shared_ptr<FolderUse>>;
 
-/// Collective over the node. The uses of the sets that are there already, on the leader. Whoever
-/// planned with a set may have lost it to its last user; and what dead jobs left must not take the
-/// room that is needed now.
+/// Collective over the node. Returns, on the leader, the uses of the sets that already exist.
+/// Checks again which ones do, since their last user may have removed one since it was planned.
+/// Removes what dead jobs left, to free its space.
 Uses use_what_is_there(std::vector<StagingPlan>& plans, const std::string& directory,
                        const runner::Topology& topology) {
   Uses uses(plans.size());
@@ -184,7 +184,7 @@ Uses use_what_is_there(std::vector<StagingPlan>& plans, const std::string& direc
   return uses;
 }
 
-/// Collective over the node. Without data when a rank was told to end.
+/// Collective over the node. Returns no data when a rank was told to end.
 Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
              std::shared_ptr<FolderUse> use, const runner::Topology& topology,
              Afterwards afterwards) {
@@ -203,8 +203,8 @@ Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const Stagin
   return staged;
 }
 
-/// Collective over all ranks. Throws when a node was told to end before it had the last set, after
-/// all nodes have left what they have.
+/// Collective over all ranks. If a node was told to end before its last set was complete, all nodes
+/// leave their sets and AgreedError(kStopped) is thrown.
 void require_whole(std::vector<Staged>& sets, const runner::Communicator& world,
                    const runner::Topology& topology) {
   const bool is_whole = sets.back().data != nullptr;

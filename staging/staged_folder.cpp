@@ -1,6 +1,5 @@
-// The life of a staged set's folder: begun under a name of its own, made visible by one rename,
-// deleted only by its manifest and when nobody uses it.
-// Hides names, and what dead processes leave.
+// The folder of a staged set: created under a temporary name, published by one rename, and deleted
+// only through its manifest and when nobody uses it.
 #include "staging/staged_folder.h"
 
 #include <fmt/core.h>
@@ -22,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In every folder that was begun, or is being removed: without it nothing is deleted as a
-/// leftover.
+/// In every folder that is unfinished or being removed. A folder without this file is never deleted
+/// as a leftover.
 constexpr const char* kBegunFile = "begun-by-trainmark";
 constexpr const char* kBegunMark = ".part.";
 constexpr int kMostNames = 1000;
 
-/// A name beside `directory` that is not in use: a process of another container may have this
-/// host's name and this process's number.
+/// Finds an unused name next to `directory`. Host name and process id alone may be taken: a process
+/// of another container may have the same ones.
 template <class Take>
 std::string take_name(const std::string& directory, const std::string& mark, Take take) {
   for (int i = 0; i < kMostNames; ++i) {
@@ -50,7 +49,7 @@ void remove_begun(const fs::path& folder) {
   }
 }
 
-/// Renames the folder to one beside it; gives its new name.
+/// Renames the folder to an unused name next to it. Returns the new name.
 std::string rename_beside(const std::string& directory, const std::string& mark) {
   return take_name(directory, mark, [&](const std::string& name) {
     if (fs::exists(name)) return false;
@@ -62,7 +61,7 @@ std::string rename_beside(const std::string& directory, const std::string& mark)
   });
 }
 
-/// What stands where a set is to be.
+/// Removes a set, or renames any other folder, from the place where a set is to be published.
 void clear_away(const std::string& directory) {
   try {
     remove_folder(directory);
@@ -85,7 +84,7 @@ bool is_begun(const fs::path& folder) {
   return folder.filename().string().find(kBegunMark) != std::string::npos;
 }
 
-/// Folders begun by processes that are dead.
+/// Removes unfinished folders of dead processes.
 void remove_begun_leftovers(const std::string& directory) {
   for (const fs::path& folder : entries_of(directory)) {
     if (!is_begun(folder) || !fs::exists(folder / kBegunFile)) continue;
@@ -104,7 +103,7 @@ void remove_sets(const std::string& directory, Wanted wanted) {
         remove_folder(folder.string());
       }
     } catch (const base::DataError&) {
-      // No manifest that could be trusted: not ours to delete.
+      // No trustworthy manifest: not ours to delete.
     }
   }
 }
@@ -135,7 +134,7 @@ std::optional<FolderUse> use_staged_set(const std::string& directory, const std:
 
 FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
                          const std::string& identity) {
-  constexpr int kMostTries = 100;  // each one lost to another run that publishes at this moment
+  constexpr int kMostTries = 100;  // each failure: another run published just then
   for (int i = 0; i < kMostTries; ++i) {
     if (auto use = use_staged_set(final_directory, identity)) {
       remove_begun(begun.folder());
@@ -150,7 +149,7 @@ FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
     }
     if (error) continue;
     begun.set_folder(final_directory);
-    // Not before: a process that dies between the two must leave what the next one may remove.
+    // Only now: if the process dies before this, the folder can be removed as a leftover.
     fs::remove(final_directory + "/" + kBegunFile, error);
     sync_folder(fs::path(final_directory).parent_path().string());
     return begun;
@@ -168,7 +167,8 @@ void keep_set(const std::string& directory) {
 void remove_folder(const std::string& directory) {
   if (!fs::exists(directory)) return;  // another job on this node was faster
   const Manifest manifest = read_manifest(directory);
-  // From the rename on the set is a leftover, whatever happens to this process.
+  // Once renamed, the set is a leftover that any later run removes, whatever happens to this
+  // process.
   std::ofstream(fs::path(directory) / kBegunFile).flush();
   const std::string doomed = rename_beside(directory, kBegunMark);
   std::error_code error;
@@ -193,7 +193,7 @@ void leave_folder(FolderUse use) {
     if (is_whole && read_manifest(use.folder()).is_kept) return;
     if (use.take_alone()) remove_folder(use.folder());
   } catch (const base::DataError&) {
-    // Its manifest is gone, and with it the right to delete.
+    // Without its manifest nothing may be deleted.
   }
 }
 
@@ -216,7 +216,7 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
     try {
       StagedFolder one{folder.string(), read_manifest(folder.string())};
       auto use = FolderUse::of(one.directory);
-      // Taking it alone would keep others out: this lock is given back at once.
+      // take_alone() keeps others out, but `use` releases the lock at the end of this block.
       one.is_used = !use || !use->take_alone();
       found.push_back(std::move(one));
     } catch (const base::DataError&) {

@@ -1,5 +1,4 @@
-// Reading of the section "staging".
-// Hides where node-local storage is by default.
+// Parsing of the "staging" section of a configuration.
 #include "staging/staging_config.h"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// The section "staging" of a configuration, the same for every workload.
-// Hides its keys and the default folder.
+// The "staging" section of a configuration, the same for every workload.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
 // From the paths of images to classes, labels and order.
-// Hides how class folders, flat folders and label files are told apart.
 #include "staging/dataset/arrange.h"
 
 #include <fmt/core.h>
@@ -26,7 +25,7 @@ std::string lower_extension(std::string_view path) {
   return extension;
 }
 
-/// "n01440764/a.JPEG" -> "n01440764"; nothing unless there is exactly one folder.
+/// "n01440764/a.JPEG" -> "n01440764"; nullopt unless the path has exactly one folder.
 std::optional<std::string_view> class_of(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos || path.find('/', slash + 1) != std::string_view::npos) {
@@ -35,8 +34,8 @@ std::optional<std::string_view> class_of(std::string_view path) {
   return path.substr(0, slash);
 }
 
-/// "train/" when all images lie in that one folder and, unless the dataset is flat, in folders of
-/// it.
+/// Returns "train/" when all images lie below that one folder: directly in it if the dataset is
+/// flat, else in folders of it.
 std::string common_folder(const Findings& findings, bool is_flat) {
   const std::string_view first = findings.path(findings.images.front());
   const std::size_t slash = first.find('/');
@@ -175,7 +174,7 @@ void arrange(Findings findings, const OpenOptions& options, Listing& listing) {
                                       listing.root, findings.ignored_files));
   }
   const bool is_flat = !options.labels_file.empty();
-  // Archives often hold the folder that they were made from.
+  // Archives often contain the folder that they were made from.
   if (listing.kind == Listing::Kind::kTar) strip_folder(findings, common_folder(findings, is_flat));
   sort_by_path(findings, listing.root, findings.images);
   if (is_flat) {
@@ -184,7 +183,7 @@ void arrange(Findings findings, const OpenOptions& options, Listing& listing) {
     label_by_folder(findings, options, listing);
   }
   if (!options.class_names.empty() && !is_flat) {
-    // The order of given class names need not be that of the folders.
+    // The given order of class names may differ from the folders'.
     std::stable_sort(findings.images.begin(), findings.images.end(),
                      [](const auto& a, const auto& b) { return a.sample.label < b.sample.label; });
   }

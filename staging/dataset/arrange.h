@@ -1,5 +1,4 @@
 // From the paths of images to classes, labels and order.
-// Hides how class folders, flat folders and label files are told apart.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace dataset {
 
-/// What a walk over a folder or archive found, in any order.
+/// The images that a walk over a folder or archive found, in any order.
 struct Findings {
   struct Image {
     std::int64_t path = 0;  ///< offset in `paths`
@@ -19,9 +18,9 @@ struct Findings {
   };
   std::string paths;  ///< zero-terminated, relative to the root
   std::vector<Image> images;
-  std::vector<std::string> folders;  ///< class folders or class archives, also the empty ones
+  std::vector<std::string> folders;  ///< class folders or class archives, including empty ones
   std::int64_t ignored_files = 0;
-  base::Activity* activity = nullptr;  ///< is told of every image, if given
+  base::Activity* activity = nullptr;  ///< if given, notified of every image
 
   void add(std::string_view path, const Listing::Sample& sample);
   std::string_view path(const Image& image) const { return paths.data() + image.path; }
@@ -32,12 +31,12 @@ enum class FileUse { kImage, kArchive, kIgnored };
 FileUse use_of(std::string_view path);
 bool is_hidden(std::string_view path);
 
-/// Gives every image its class and puts them in order; fills classes, samples and (kFolder) names
-/// of `listing`. Throws DataError.
+/// Gives every image its class and sorts the images; fills in classes, samples and, for kFolder,
+/// names of `listing`. Throws DataError.
 void arrange(Findings findings, const OpenOptions& options, Listing& listing);
 
-/// The class id of each of `file_names` (sorted) by the labels file, and the class names. Throws
-/// DataError naming the line.
+/// Reads the labels file: returns the class id of each of the sorted `file_names`, and sets
+/// `class_names`. Throws DataError naming the line.
 std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_names,
                                       const OpenOptions& options,
                                       std::vector<std::string>& class_names);

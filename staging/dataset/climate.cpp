@@ -1,5 +1,4 @@
 // Samples of the DeepCAM benchmark, encoded and decoded.
-// Hides HDF5, and how labels of any type become bytes.
 #include "staging/dataset/climate.h"
 
 #include <fmt/core.h>
@@ -24,7 +23,7 @@ struct Found {
   StoredArray values, labels;
 };
 
-/// Throws unless the array has the shape, and its numbers are of the types that `takes` says.
+/// Finds the array. Throws DataError unless it has the expected shape and `takes` accepts its type.
 template <class Takes>
 StoredArray find(const H5Arrays& arrays, const char* path, const std::vector<hsize_t>& expected,
                  const char* types, const Takes& takes) {
@@ -60,7 +59,7 @@ bool is_finite(float value) {
 }
 
 void check_values(const ClimateSample& sample, const std::string& label) {
-  bool all = true;  // without a way out the loop works on many values at once
+  bool all = true;  // no early exit, so that the loop can be vectorised
   for (const float value : sample.values) all &= is_finite(value);
   if (all) return;
   const auto found = std::find_if_not(sample.values.begin(), sample.values.end(), is_finite);
@@ -77,19 +76,19 @@ Stored as(const std::byte* from) {
   return value;
 }
 
-/// Of half precision, exactly.
+/// Converts half precision, exactly.
 double from_half(std::uint16_t bits) {
   constexpr int kMantissaBits = 10, kBias = 15, kSpecial = 31;
   const int exponent = bits >> kMantissaBits & kSpecial, mantissa = bits & 0x3FF;
-  if (exponent == kSpecial) return std::nan("");  // infinite or none: no label either way
+  if (exponent == kSpecial) return std::nan("");  // infinite or NaN: no label either way
   const double size =
       exponent == 0 ? std::ldexp(mantissa, 1 - kBias - kMantissaBits)
                     : std::ldexp(mantissa + (1 << kMantissaBits), exponent - kBias - kMantissaBits);
   return bits >> 15 != 0 ? -size : size;
 }
 
-/// Each stored number as a double, in which whole numbers of up to 53 bits are exact and no other
-/// one becomes a label.
+/// Passes each stored number to `use` as a double. Whole numbers of up to 53 bits are exact, and no
+/// rounded one equals a label.
 template <class Use>
 void for_each_number(const H5Number& number, const std::vector<std::byte>& bytes, const Use& use) {
   const auto each = [&](auto read) {

@@ -1,5 +1,4 @@
 // A folder of climate samples, one HDF5 file each.
-// Hides the listing.
 #include "staging/dataset/climate_folder.h"
 
 #include <string_view>

@@ -1,5 +1,4 @@
 // A folder of climate samples, one HDF5 file each.
-// Hides the listing.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +12,18 @@
 
 namespace dataset {
 
-/// The samples of a folder in byte order of their file names, data-*.h5; anything else is ignored,
-/// as stats.h5 may lie there. `activity` is told of every file, if given. Throws DataError naming
+/// The samples of a folder, data-*.h5, in byte order of their file names. Other files, such as
+/// stats.h5, are ignored. `activity`, if given, is notified of every file. Throws DataError naming
 /// the folder when it cannot be listed or has no samples.
 Listing list_climate(const std::string& path, base::Activity* activity = nullptr);
 
-/// The listed samples, all of label 0 and the class "". To be called by the thread that started
-/// MPI: HDF5, which starts here, calls MPI once.
+/// Opens the listed samples, all with label 0 and the class "". Must be called by the thread that
+/// initialised MPI: this starts HDF5, whose first call calls MPI.
 std::unique_ptr<Dataset> open_climate(Listing listing);
 std::unique_ptr<Dataset> open_climate(const std::string& path);
 
-/// Sample `index` of `source` into `out`, whose memory is used again. Returns the bytes that were
-/// read from storage. Threads may read at once. Throws as decode_climate_into().
+/// Decodes sample `index` of `source` into `out`, reusing its memory. Returns the number of bytes
+/// read from storage. Thread-safe. Throws as decode_climate_into().
 std::int64_t read_climate(const Dataset& source, std::int64_t index, const ClimateShape& shape,
                           ClimateSample& out);
 

@@ -1,5 +1,4 @@
-// Statistics of the variables of a climate dataset.
-// Hides HDF5.
+// Statistics of the channels of a climate dataset.
 #include "staging/dataset/climate_statistics.h"
 
 #include <fmt/core.h>

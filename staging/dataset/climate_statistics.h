@@ -1,5 +1,4 @@
-// Statistics of the variables of a climate dataset: what samples are normalised with.
-// Hides the file stats.h5, and how sums are kept.
+// Statistics of the channels of a climate dataset, by which samples are normalised (stats.h5).
 #pragma once
 
 #include <array>
@@ -12,17 +11,17 @@
 
 namespace dataset {
 
-/// What normalisation takes: (x - minval) / (maxval - minval), by channel.
+/// The parameters of normalisation: (x - minval) / (maxval - minval), by channel.
 struct ClimateStatistics {
   std::array<float, kClimateChannels> minval{}, maxval{};
 };
 
 /// Reads climate/minval and climate/maxval, 16 values each, of float32 or float64. Throws DataError
-/// beginning with `path` when they are not there, not finite, or a maximum is not above its
+/// beginning with `path` when they are missing or not finite, or when a maximum is not above its
 /// minimum.
 ClimateStatistics read_climate_statistics(const std::string& path);
 
-/// Of all values of a channel.
+/// Sums and extremes of all values of each channel.
 struct ClimateSummary {
   struct Channel {
     std::int64_t count = 0;
@@ -31,13 +30,13 @@ struct ClimateSummary {
   };
   std::array<Channel, kClimateChannels> channels;
 };
-/// Of one sample, which has kClimateChannels channels.
+/// Summarises one sample of kClimateChannels channels. Throws ShapeError for another number.
 ClimateSummary summarize(const ClimateSample& sample);
-/// Takes in what `other` saw. The order matters for the last bits of sums alone.
+/// Adds `other` to `into`. The order of merging affects only the last bits of the sums.
 void merge(ClimateSummary& into, const ClimateSummary& other);
 
-/// stats.h5 as the benchmark has it: climate/count (int64), mean, sqmean (float64), minval and
-/// maxval (float32), of 16 values each; sqmean is the mean of squares.
+/// Encodes stats.h5 as the benchmark has it: climate/count (int64), mean, sqmean (float64), minval
+/// and maxval (float32), of 16 values each; sqmean is the mean of squares.
 std::vector<std::byte> encode_climate_statistics(const ClimateSummary& summary);
 
 }  // namespace dataset

@@ -1,5 +1,4 @@
-// The checksum of TFRecord files.
-// Hides the tables: eight bytes at a time, one table for each.
+// The checksum of TFRecord files, computed eight bytes at a time with one table for each.
 #include "staging/dataset/crc32c.h"
 
 #include <array>
@@ -14,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "bytes are taken as a 
 constexpr std::size_t kSlices = 8;
 using Tables = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-/// tables[k][b]: what byte b does to the checksum when k more bytes follow it.
+/// tables[k][b]: the effect of byte b on the checksum when k more bytes follow it.
 constexpr Tables make_tables() {
   constexpr std::uint32_t kReflectedPolynomial = 0x82f63b78;
   Tables tables{};

@@ -1,5 +1,4 @@
 // The checksum of TFRecord files.
-// Hides the tables.
 #pragma once
 
 #include <cstddef>

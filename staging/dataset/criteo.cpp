@@ -1,5 +1,4 @@
 // Click logs in the Criteo Terabyte benchmark's binary form: files of records.
-// Hides positioned reads, and the pieces that a copy is made of.
 #include "staging/dataset/criteo.h"
 
 #include <fmt/core.h>
@@ -42,14 +41,15 @@ class Pieces final : public Dataset {
   std::vector<std::string> no_classes_;
 };
 
-/// Fills `out` from `offset` of the flat file that `pieces` make up; returns the bytes read.
+/// Fills `out` from `offset` of the flat file that `pieces` make up. Returns the number of bytes
+/// read.
 std::int64_t read_pieces(const Dataset& pieces, std::int64_t offset, std::span<std::byte> out,
                          ClickFile::LastPiece& last) {
   std::int64_t read = 0;
   while (!out.empty()) {
     const std::int64_t index = offset / ClickFile::kPieceBytes;
     if (index != last.index) {
-      last.index = -1;  // should the read fail
+      last.index = -1;  // in case the read fails
       pieces.read(index, last.bytes);
       if (std::cmp_not_equal(last.bytes.size(), pieces.bytes(index))) {
         throw base::DataError(fmt::format("{}: expected {} bytes, the copy has {}",

@@ -1,5 +1,4 @@
-// Click records made into what a network takes.
-// Hides the transposition of ids, and how a bad value is told.
+// Decoding of click records into the input of a network.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,10 +10,10 @@
 namespace dataset {
 namespace {
 
-/// Records decoded together, so that the writes to each table's row of ids lie close.
+/// Records decoded together, so that the ids written to each table's row are close in memory.
 constexpr std::int64_t kBlock = 64;
 
-/// Where decoding stands, for whom it may concern.
+/// The position of decoding, for messages.
 struct Place {
   const std::string& path;
   const ClickFormat& format;
@@ -56,7 +55,7 @@ std::int32_t decode_id(const Place& place, std::int64_t table, std::int32_t id,
   return static_cast<std::int32_t>(decoded);
 }
 
-/// Gives `batch` its places, those from `filled` on without a sample.
+/// Resizes `batch` to `samples` slots and makes those from `filled` on empty.
 void shape(const ClickFormat& format, std::int64_t samples, std::int64_t filled,
            ClickBatch& batch) {
   const auto places = static_cast<std::size_t>(samples);

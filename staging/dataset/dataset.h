@@ -1,5 +1,4 @@
-// The door to samples: (index -> bytes and label), whatever the files look like.
-// Hides folders, archives and packed shards.
+// The interface to samples: index -> bytes and label, independent of how the files are packed.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +11,33 @@
 namespace dataset {
 
 /// Encoded samples of a classification dataset in a fixed order: sorted by class folder, then file
-/// name (byte order). Class ids are the ranks of the sorted class names. read() may be called from
-/// several threads at once.
+/// name (byte order). Class ids are the positions of the sorted class names. read() is thread-safe.
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
   virtual const std::vector<std::string>& class_names() const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Bytes that read() gives for this sample.
+  /// Number of bytes that read() returns for this sample.
   virtual std::int64_t bytes(std::int64_t index) const = 0;
-  /// The sample's encoded bytes, into `out` (resized). Throws DataError naming file and offset.
+  /// Reads the sample's encoded bytes into `out` (resized). Throws DataError naming file and
+  /// offset.
   virtual void read(std::int64_t index, std::vector<std::byte>& out) const = 0;
-  /// "train.tar: airplane/0001.jpg": for messages and listings.
+  /// A name for messages and listings: "train.tar: airplane/0001.jpg".
   virtual std::string name(std::int64_t index) const = 0;
-  /// The file that is this sample and nothing else, for readers of parts of it; "" where there is
-  /// none, or where only read() may give it.
+  /// The file that contains exactly this sample, for readers of parts of it; "" if there is none,
+  /// or if the sample may only be read through read().
   virtual std::string path(std::int64_t /*index*/) const { return ""; }
   /// The path that was opened.
   virtual std::string source() const { return "memory"; }
-  /// What changes when the sample does; one look at the file system for samples in own files.
+  /// Values that change when the sample does. For samples in separate files this stats the file.
   struct Stamp {
     std::int64_t bytes = 0;
     std::int64_t mtime_ns = 0;  ///< since the Unix epoch
   };
   virtual Stamp stamp(std::int64_t index) const { return {bytes(index), 0}; }
-  /// Hands all of `indices` to `sink` in the order that suits the storage, read in large pieces
-  /// where samples lie together. Returns the number of reads. Throws DataError as read() does.
+  /// Passes each of `indices` to `sink`, in whichever order suits the storage; adjacent samples are
+  /// read together in large blocks. Returns the number of reads. Throws DataError as read() does.
   using Sink = std::function<void(std::int64_t index, std::span<const std::byte> bytes)>;
   virtual std::int64_t read_many(std::span<const std::int64_t> indices, const Sink& sink) const;
 };
@@ -49,10 +48,11 @@ struct Image {
   std::vector<std::uint8_t> pixels;  ///< [height, width, 3]
 };
 
-/// JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG by content, to RGB; ISLOW DCT, fancy
-/// upsampling. Throws DataError beginning with `name` for anything that does not decode completely.
+/// Decodes a JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG, recognised by content, to
+/// RGB; ISLOW DCT, fancy upsampling. Throws DataError beginning with `name` for anything that does
+/// not decode completely.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
-/// Height and width from the header alone.
+/// Sets only height and width, from the header.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);
 
 }  // namespace dataset

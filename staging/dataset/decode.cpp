@@ -1,5 +1,4 @@
-// Encoded bytes to an RGB image, by content.
-// Hides which decoder knows the format.
+// Encoded bytes to an RGB image, with the decoder chosen by content.
 #include <fmt/core.h>
 
 #include "runner/base/error.h"

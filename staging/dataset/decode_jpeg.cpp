@@ -1,6 +1,6 @@
-// JPEG to RGB by libjpeg: every color space it has, progressive too.
-// Hides libjpeg's error handling. Its errors leave by longjmp, so no function here that may be left
-// that way holds an object with a destructor.
+// JPEG to RGB by libjpeg, from any of its color spaces, progressive files included.
+// libjpeg reports errors by longjmp, so no function that may be left this way has a local object
+// with a destructor.
 #include <fmt/core.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace dataset {
 namespace {
 
 struct ErrorManager {
-  jpeg_error_mgr manager;  // first: libjpeg knows no more than this
+  jpeg_error_mgr manager;  // first: libjpeg only sees a pointer to this
   std::jmp_buf jump;
   std::array<char, JMSG_LENGTH_MAX> message;
 };
@@ -29,7 +29,7 @@ struct ErrorManager {
   std::longjmp(errors->jump, 1);
 }
 
-/// Warnings mean damaged data, and so an image that was not meant, but for those of headers alone.
+/// Warnings mean damaged data, and so are errors, except two that concern only header fields.
 void judge_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   switch (info->err->msg_code) {
@@ -41,7 +41,7 @@ void judge_message(j_common_ptr info, int level) {
   }
 }
 
-/// A decoder and its error state; PODs but for the destructor.
+/// A decoder and its error state: PODs except for the destructor.
 class Decoder {
  public:
   explicit Decoder(const std::vector<std::byte>& bytes) {
@@ -87,7 +87,7 @@ class Decoder {
   }
 
  private:
-  /// Adobe's files hold the inverted inks.
+  /// Adobe's files store the inverted inks.
   void convert_cmyk(const std::uint8_t* row, std::uint8_t* out) const {
     const bool inverted = info_.saw_Adobe_marker != 0;
     for (JDIMENSION x = 0; x < info_.output_width; ++x) {

@@ -1,6 +1,6 @@
 // PNG to RGB by libpng; transparency is dropped.
-// Hides libpng's error handling. Its errors leave by longjmp, so no function here that may be left
-// that way holds an object with a destructor.
+// libpng reports errors by longjmp, so no function that may be left this way has a local object
+// with a destructor.
 #include <fmt/core.h>
 #include <png.h>
 

@@ -1,5 +1,4 @@
-// Writing what the readers read: JPEG and PNG images and tar archives.
-// Hides libjpeg's and libpng's encoders and tar's header blocks.
+// Encoders for the formats that the readers read: JPEG and PNG images and tar archives.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +11,21 @@
 
 namespace dataset {
 
-/// A baseline JPEG (4:2:0, optimised nowhere, so that the bytes depend on the pixels alone).
-/// quality: 1 to 100. Throws SystemError with libjpeg's words.
+/// A baseline JPEG (4:2:0, without optimised Huffman tables, so that the bytes depend only on the
+/// pixels and `quality`). quality: 1 to 100. Throws SystemError with libjpeg's message.
 std::vector<std::byte> encode_jpeg(const Image& image, int quality);
 
-/// A PNG of 8 bits a channel. Throws SystemError with libpng's words.
+/// A PNG of 8 bits a channel. Throws SystemError with libpng's message.
 std::vector<std::byte> encode_png(const Image& image);
 
-/// Writes a tar archive (ustar; long names the GNU way). Owner, time and mode are fixed, so that
-/// equal contents give equal archives. The stream's owner checks it for errors.
+/// Writes a tar archive (ustar; long names as GNU tar writes them). Owner, time and mode are fixed,
+/// so that equal contents give equal archives. The stream's owner checks it for errors.
 class TarWriter {
  public:
   explicit TarWriter(std::ostream& out) : out_(out) {}
   void add_folder(const std::string& name);
   void add_file(const std::string& name, std::span<const std::byte> data);
-  /// The end mark; an archive without it counts as cut.
+  /// Writes the end mark; readers take an archive without it as truncated.
   void finish();
 
  private:

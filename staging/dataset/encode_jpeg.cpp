@@ -1,6 +1,6 @@
 // RGB to JPEG by libjpeg.
-// Hides its error handling: no function that may be left by longjmp holds an object with a
-// destructor.
+// libjpeg reports errors by longjmp, so no function that may be left this way has a local object
+// with a destructor.
 #include <fmt/core.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace dataset {
 namespace {
 
 struct ErrorManager {
-  jpeg_error_mgr manager;  // first: libjpeg knows no more than this
+  jpeg_error_mgr manager;  // first: libjpeg only sees a pointer to this
   std::jmp_buf jump;
   std::array<char, JMSG_LENGTH_MAX> message;
 };
@@ -60,7 +60,7 @@ class Encoder {
     info_.dct_method = JDCT_ISLOW;
     jpeg_start_compress(&info_, TRUE);
     while (info_.next_scanline < info_.image_height) {
-      // libjpeg's signature lacks a const that it keeps.
+      // libjpeg does not write to rows, though its signature lacks the const.
       auto* row = const_cast<JSAMPROW>(pixels) +
                   std::size_t{info_.next_scanline} * 3 * static_cast<std::size_t>(width);
       jpeg_write_scanlines(&info_, &row, 1);

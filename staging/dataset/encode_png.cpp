@@ -1,5 +1,4 @@
-// RGB to PNG by libpng's simplified calls, which return their errors.
-// Hides those.
+// RGB to PNG by libpng's simplified API, which returns errors instead of jumping.
 #include <fmt/core.h>
 #include <png.h>
 

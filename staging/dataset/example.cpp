@@ -1,5 +1,4 @@
-// The protocol buffer that TFRecord files of training samples hold: named lists of values.
-// Hides tags, variable-length numbers and nested messages.
+// TensorFlow's Example, the protocol buffer in TFRecord files: named lists of values.
 #include "staging/dataset/example.h"
 
 #include <fmt/core.h>
@@ -41,7 +40,7 @@ struct Field {
   }
 };
 
-/// The fields of one message. Groups, which no such file has, count as damage.
+/// The fields of one message. Groups, which no such file contains, are rejected as damage.
 class Fields {
  public:
   Fields(const Source& source, Bytes message) : source_(source), rest_(message) {}
@@ -103,7 +102,7 @@ class Fields {
   Bytes rest_;
 };
 
-/// The list of this kind in `feature`, which loses one of another kind.
+/// Returns the list of this type in `feature`, replacing a list of another type.
 template <class List>
 List& list_in(Feature& feature) {
   if (!std::holds_alternative<List>(feature)) feature = List();
@@ -164,7 +163,7 @@ void read_entry(const Source& source, Bytes message, Example& example) {
   example.insert_or_assign(std::move(key), std::move(value));
 }
 
-/// A message that is being written.
+/// A message being written.
 class Message {
  public:
   void varint(std::uint64_t value) {

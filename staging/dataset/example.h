@@ -1,5 +1,4 @@
-// The protocol buffer that TFRecord files of training samples hold: named lists of values.
-// Hides tags, variable-length numbers and nested messages.
+// TensorFlow's Example, the protocol buffer in TFRecord files: named lists of values.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +20,12 @@ using Feature = std::variant<std::monostate, BytesList, FloatList, Int64List>;
 /// Features by name.
 using Example = std::map<std::string, Feature, std::less<>>;
 
-/// Field 1 of an Example: Features; field 1 of these: map entries (1 name, 2 Feature); fields of a
-/// Feature: 1 bytes_list, 2 float_list, 3 int64_list, of which the last one counts; field 1 of a
-/// list: its values, numbers packed or not. Other fields are skipped. The values of a BytesList lie
-/// in `message`. Throws DataError for anything else, naming file and offset; `name` is the file's
-/// and `offset` that of the message in it. Source: Protocol Buffers documentation, "Encoding";
-/// TensorFlow, core/example/feature.proto.
+/// Field 1 of an Example: Features; field 1 of Features: map entries (1 name, 2 Feature); fields of
+/// a Feature: 1 bytes_list, 2 float_list, 3 int64_list, the last of which wins; field 1 of a list:
+/// its values, numbers packed or not. Other fields are skipped. The values of a BytesList point
+/// into `message`. Throws DataError for anything else, naming the file (`name`) and the position in
+/// it; `offset` is where `message` begins in the file. Source: Protocol Buffers documentation,
+/// "Encoding"; TensorFlow, core/example/feature.proto.
 Example parse_example(std::span<const std::byte> message, const std::string& name,
                       std::int64_t offset = 0);
 

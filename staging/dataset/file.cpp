@@ -1,5 +1,4 @@
 // Positioned, checked reads of a file.
-// Hides descriptors, short reads and errno.
 #include "staging/dataset/file.h"
 
 #include <fcntl.h>
@@ -74,7 +73,7 @@ FileStamp stamp_of(const std::string& path) {
 }
 
 std::vector<std::string> read_lines(const std::string& path) {
-  const File check(path);  // refuses folders, with the reason for what cannot be opened
+  const File check(path);  // rejects folders, and says why a file cannot be opened
   std::ifstream in(path, std::ios::binary);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {

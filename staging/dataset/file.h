@@ -1,5 +1,4 @@
 // Positioned, checked reads of a file.
-// Hides descriptors, short reads and errno.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +21,10 @@ class File {
   std::int64_t size() const { return size_; }
   /// Modification time in nanoseconds since the Unix epoch.
   std::int64_t mtime_ns() const { return mtime_ns_; }
-  /// Fills `out` from `offset`. Throws DataError naming path and offset when the file ends before
+  /// Fills `out` from `offset`. Throws DataError naming path and offset when the file is too short
   /// or a read fails.
   void read(std::int64_t offset, std::span<std::byte> out) const;
-  /// As read(), but stops at the end of the file; gives the number of bytes read.
+  /// Like read(), but stops at the end of the file. Returns the number of bytes read.
   std::int64_t read_some(std::int64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -38,10 +37,10 @@ struct FileStamp {
   std::int64_t size = 0;
   std::int64_t mtime_ns = 0;  ///< since the Unix epoch
 };
-/// Size and time of last change. Throws DataError naming the path.
+/// Size and modification time. Throws DataError naming the path.
 FileStamp stamp_of(const std::string& path);
 
-/// The whole of a (small) text file, line by line, without line ends. Throws DataError.
+/// The lines of a (small) text file, without line ends. Throws DataError.
 std::vector<std::string> read_lines(const std::string& path);
 
 }  // namespace dataset

@@ -1,5 +1,4 @@
-// The listing of a folder that holds samples, one file each.
-// Hides the walk and the order.
+// The listing of a folder of samples, one file each.
 #include "staging/dataset/flat_folder.h"
 
 #include <fmt/core.h>
@@ -16,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// File names, zero-terminated and unsorted, into `listing`; the first (in byte order) of what is
-/// refused into `other`.
+/// Adds the file names, zero-terminated and unsorted, to `listing`. Sets `other` to the first
+/// refused name in byte order.
 void walk(const FlatFolder& folder, Listing& listing, std::string& other,
           base::Activity* activity) {
   for (const auto& entry : fs::directory_iterator(listing.root)) {

@@ -1,5 +1,4 @@
-// The listing of a folder that holds samples, one file each.
-// Hides the walk and the order.
+// The listing of a folder of samples, one file each.
 #pragma once
 
 #include <functional>
@@ -11,18 +10,18 @@
 
 namespace dataset {
 
-/// What else may lie in a folder of samples. Hidden files may everywhere.
+/// What to do with other files in a folder of samples. Hidden files are always ignored.
 enum class Others { kRefused, kIgnored };
 
 struct FlatFolder {
-  std::function<bool(std::string_view file)> is_sample;  ///< by the file's name
-  std::string samples;                                   ///< in words: "sample files (.h5)"
+  std::function<bool(std::string_view file)> is_sample;  ///< given the file's name
+  std::string samples;                                   ///< for messages: "sample files (.h5)"
   Others others = Others::kRefused;
 };
 
-/// The samples of the folder `path` in byte order of their file names, all of label 0 and the class
-/// "". `activity` is told of every file, if given. Throws DataError naming the folder when it
-/// cannot be listed, has no samples, or has what is refused.
+/// The samples of the folder `path` in byte order of their file names, all with label 0 and the
+/// class "". `activity`, if given, is notified of every file. Throws DataError naming the folder
+/// when it cannot be listed, has no samples, or contains a refused file.
 Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
                          base::Activity* activity);
 

@@ -1,5 +1,4 @@
-// Whole files compressed by gzip.
-// Hides zlib.
+// Compression and decompression of whole gzip files.
 #include "staging/dataset/gzip.h"
 
 #include <fmt/core.h>
@@ -18,12 +17,12 @@ namespace {
 
 constexpr int kGzipOnly = MAX_WBITS + 16;
 
-/// zlib counts in 32 bits, so what is longer goes in pieces.
+/// Limits a size to what zlib's 32-bit counts can hold; longer data are passed in several calls.
 uInt piece_of(std::size_t bytes) {
   return static_cast<uInt>(std::min<std::size_t>(bytes, std::numeric_limits<uInt>::max() / 2));
 }
 
-/// zlib takes what it only reads as if it wrote there.
+/// zlib's input pointer is not const, although zlib only reads from it.
 Bytef* input_of(std::span<const std::byte> bytes) {
   return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
 }
@@ -44,7 +43,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   std::vector<std::byte> content() {
-    content_.resize(first_guess() + 1);  // room for more makes zlib look at what follows
+    content_.resize(first_guess() + 1);  // the spare byte lets zlib go on to the end of the member
     for (;;) {
       const int status = step();
       if (status == Z_STREAM_END) {
@@ -70,7 +69,7 @@ class Inflater {
   std::size_t offset() const { return static_cast<std::size_t>(stream_.next_in - input_of(file_)); }
   std::size_t left() const { return file_.size() - offset(); }
 
-  /// The last bytes of a file tell the size of its last member's content, if they are whole.
+  /// The last four bytes of an intact file are the size of its last member's content.
   std::size_t first_guess() const {
     constexpr std::size_t kLeast = 4096;
     std::uint32_t told = 0;
@@ -93,7 +92,8 @@ class Inflater {
     return status;
   }
 
-  /// One byte above the bound tells too much from just enough: the end of a member may still come.
+  /// Grows to at most one byte above the bound. The extra byte tells content that is too long from
+  /// content of exactly `most_bytes_` whose trailer is still unread.
   void grow() {
     if (done_ < content_.size()) return;
     content_.resize(std::min(most_bytes_ + 1, 2 * content_.size() + 1));

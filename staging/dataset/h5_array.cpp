@@ -1,5 +1,4 @@
-// Arrays of numbers in HDF5 files: where they lie, and their values as this machine has them.
-// Hides HDF5's calls, and the ways in which numbers are stored.
+// Numeric arrays in HDF5 files: their locations, and their values in native form.
 #include "staging/dataset/h5_array.h"
 
 #include <fmt/core.h>
@@ -15,8 +14,8 @@ namespace {
 
 using Kind = H5Number::Kind;
 
-/// Half precision, for which this version of HDF5 has no name: a sign, 5 bits of exponent and 10
-/// of mantissa.
+/// Half precision, for which this version of HDF5 has no predefined type: a sign, 5 bits of
+/// exponent and 10 of mantissa.
 bool is_half(hid_t type) {
   constexpr std::size_t kSign = 15, kExponent = 10, kBias = 15;
   std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
@@ -27,7 +26,7 @@ bool is_half(hid_t type) {
          H5Tget_norm(type) == H5T_NORM_IMPLIED;
 }
 
-/// By comparison with the types that there are: a damaged one has its bits in odd places.
+/// Compares with all known types, since a damaged type may have its bits in odd places.
 H5Number number_of(hid_t type) {
   struct Known {
     hid_t type;
@@ -57,7 +56,7 @@ H5Number number_of(hid_t type) {
   return {Kind::kFloat, 2, order == H5T_ORDER_LE ? kLittle : kBig};
 }
 
-/// From one byte order to the other.
+/// Reverses the byte order of each value.
 template <std::size_t kWidth>
 void reverse_values(std::span<std::byte> values) {
   for (std::size_t at = 0; at + kWidth <= values.size(); at += kWidth) {
@@ -135,7 +134,7 @@ H5Dataset H5Arrays::open(const std::string& path) const {
   return dataset;
 }
 
-/// Refuses values in other files, which could be any.
+/// Refuses values stored in other files, which could be any file.
 StoredArray H5Arrays::find(const H5Dataset& dataset, const std::string& path) const {
   const H5Properties creation(H5Dget_create_plist(dataset.get()));
   const H5D_layout_t layout = H5Pget_layout(creation.get());
@@ -167,7 +166,8 @@ StoredArray H5Arrays::find_floats(const std::string& path, std::int64_t values) 
   return find(dataset, path);
 }
 
-/// HDF5 takes a damaged size as it is, and would read what lies behind its own buffer.
+/// Checks the stored size: HDF5 trusts a damaged one, and would read beyond the end of its own
+/// buffer.
 StoredArray H5Arrays::sized(const H5Dataset& dataset, const std::string& path) const {
   const H5Type type(H5Dget_type(dataset.get()));
   const H5Space space(H5Dget_space(dataset.get()));
@@ -262,7 +262,7 @@ void write_h5_array(const H5FileHandle& file, const char* path, hid_t type,
                     const std::vector<hsize_t>& dims, const void* data) {
   const H5Properties creation(H5Pcreate(H5P_DATASET_CREATE));
   H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
-  // Else the moment of writing would be in the file, and equal samples would have other bytes.
+  // A time of creation would make files of equal content differ.
   H5Pset_obj_track_times(creation.get(), false);
   const H5Properties links(H5Pcreate(H5P_LINK_CREATE));
   H5Pset_create_intermediate_group(links.get(), 1);

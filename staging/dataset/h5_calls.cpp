@@ -1,11 +1,10 @@
-// Calls of HDF5 from several threads: one at a time, silent, handles owned, errors in words.
-// Hides the C interface.
+// HDF5 calls from several threads: serialised, with owned handles and errors as text.
 #include "staging/dataset/h5_calls.h"
 
 namespace dataset {
 namespace {
 
-/// One for the whole process, as what it guards is: HDF5's own state.
+/// One for the whole process, like the HDF5 state that it guards.
 std::recursive_mutex& h5_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
@@ -27,7 +26,7 @@ void start_h5() {
 
 std::string h5_reason() {
   std::string reason;
-  // Upward begins with the innermost call.
+  // H5E_WALK_UPWARD begins with the innermost call.
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {

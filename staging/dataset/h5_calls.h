@@ -1,5 +1,4 @@
-// Calls of HDF5 from several threads: one at a time, silent, handles owned, errors in words.
-// Hides the C interface.
+// HDF5 calls from several threads: serialised, with owned handles and errors as text.
 #pragma once
 
 #include <hdf5.h>
@@ -11,7 +10,7 @@
 
 namespace dataset {
 
-/// All hid_t are numbers; each kind closes its own way.
+/// All HDF5 handles are of type hid_t; each kind has its own closing function.
 template <herr_t (*kClose)(hid_t)>
 struct H5Traits {
   using Raw = hid_t;
@@ -24,9 +23,9 @@ using H5Space = base::UniqueHandle<H5Traits<H5Sclose>>;
 using H5Type = base::UniqueHandle<H5Traits<H5Tclose>>;
 using H5Properties = base::UniqueHandle<H5Traits<H5Pclose>>;
 
-/// While it lives no other thread is inside HDF5, which is not thread-safe, and HDF5 prints
-/// nothing. Every call of HDF5 in the process, and the end of every handle, lies in the life of
-/// one; a thread may have several.
+/// While it lives, no other thread is inside HDF5, which is not thread-safe, and HDF5 prints
+/// nothing. Every HDF5 call of the process, including the closing of handles, must be within an
+/// H5Section. A thread may nest them.
 class H5Section {
  public:
   H5Section();
@@ -40,11 +39,11 @@ class H5Section {
   void* data_ = nullptr;
 };
 
-/// Starts HDF5. Its first call calls MPI in a program that uses MPI, so the thread that started MPI
-/// must come before any other.
+/// Starts HDF5. In a program that uses MPI its first call calls MPI, so the thread that initialised
+/// MPI must make that call.
 void start_h5();
 
-/// The first cause on HDF5's error stack, in its words. Within an H5Section.
+/// The innermost cause on HDF5's error stack, as text. Within an H5Section.
 std::string h5_reason();
 
 }  // namespace dataset

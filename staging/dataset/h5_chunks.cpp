@@ -1,5 +1,4 @@
-// Arrays that an HDF5 file holds in chunks, compressed or not.
-// Hides the grid of chunks and the filters.
+// Arrays that an HDF5 file stores in chunks, compressed or not.
 #include "staging/dataset/h5_chunks.h"
 
 #include <fmt/core.h>
@@ -18,7 +17,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// The product of all, or -1 when it exceeds `most` or a factor is not positive.
+/// The product of all factors, or -1 when it exceeds `most` or a factor is not positive.
 std::int64_t product(const Sizes& factors, std::int64_t most) {
   std::int64_t result = 1;
   for (const std::int64_t factor : factors) {
@@ -36,7 +35,7 @@ Sizes grid_of(const H5Chunks& chunks) {
   return grid;
 }
 
-/// The next place of `sizes` in row-major order; false behind the last.
+/// Advances `place` in row-major order within `sizes`; returns false after the last one.
 bool advance(Sizes& place, const Sizes& sizes) {
   for (std::size_t axis = sizes.size(); axis-- > 0;) {
     if (++place[axis] < sizes[axis]) return true;
@@ -57,7 +56,7 @@ void find_dims(const H5Dataset& dataset, hid_t creation, H5Chunks& chunks) {
   chunks.element_bytes = static_cast<std::int64_t>(H5Tget_size(type.get()));
 }
 
-/// A chunk may reach beyond the array, but not by much.
+/// Throws DataError for an impossible grid. A chunk may extend beyond the array, but not by much.
 void check_grid(const H5Chunks& chunks, const std::string& label) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40, kMostBeyond = 1 << 16,
                          kMostChunks = 1 << 20;
@@ -93,7 +92,7 @@ void find_filters(hid_t creation, const std::string& label, H5Chunks& chunks) {
   }
 }
 
-/// Undone copies of a chunk's bytes, one filter after the other.
+/// Reverses the filters of a chunk, last one first.
 class Unfilter {
  public:
   Unfilter(std::size_t bytes, std::size_t element_bytes, const std::string& label)
@@ -122,9 +121,9 @@ class Unfilter {
     return out;
   }
 
-  /// First come the first bytes of all elements, then the second ones.
+  /// The shuffle filter stores the first bytes of all elements, then the second ones, and so on.
   std::vector<std::byte> unshuffled(const std::vector<std::byte>& stored) const {
-    std::vector<std::byte> out = stored;  // what is less than an element stays at the end
+    std::vector<std::byte> out = stored;  // an incomplete last element stays at the end
     const std::size_t elements = stored.size() / element_bytes_;
     for (std::size_t byte = 0; byte < element_bytes_; ++byte) {
       for (std::size_t i = 0; i < elements; ++i) {
@@ -143,7 +142,7 @@ class Unfilter {
   const std::string& label_;
 };
 
-/// Copies the part of a chunk that lies in the array, row by row.
+/// Copies the part of a chunk that is within the array, row by row.
 void place_chunk(const H5Chunks& chunks, const Sizes& grid_place, std::span<const std::byte> chunk,
                  std::span<std::byte> out) {
   const std::size_t rank = chunks.dims.size();
@@ -153,7 +152,7 @@ void place_chunk(const H5Chunks& chunks, const Sizes& grid_place, std::span<cons
     count[axis] = std::min(chunks.chunk_dims[axis], chunks.dims[axis] - first[axis]);
   }
   const auto row_bytes = static_cast<std::size_t>(count.back() * chunks.element_bytes);
-  count.back() = 1;  // a row is one step
+  count.back() = 1;  // each step copies one row
   do {
     std::int64_t from = 0, to = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {

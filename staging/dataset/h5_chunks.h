@@ -1,5 +1,4 @@
-// Arrays that an HDF5 file holds in chunks, compressed or not.
-// Hides the grid of chunks and the filters.
+// Arrays that an HDF5 file stores in chunks, compressed or not.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@
 
 namespace dataset {
 
-/// Where the chunks of an array lie. HDF5 itself would read them too, but one thread at a time, and
-/// it trusts a damaged file so far that it reads behind the end of its buffers.
+/// The locations of an array's chunks. HDF5 could read the chunks itself, but only one thread at a
+/// time could do so, and it reads beyond its buffers when the file is damaged.
 struct H5Chunks {
   enum class Filter { kDeflate, kShuffle };
   struct Chunk {
@@ -22,16 +21,16 @@ struct H5Chunks {
   };
   std::vector<std::int64_t> dims, chunk_dims;
   std::int64_t element_bytes = 0;
-  std::vector<Filter> filters;  ///< in the order of writing
+  std::vector<Filter> filters;  ///< in the order in which they were applied
   std::vector<Chunk> chunks;    ///< row-major
 };
 
 /// Within an H5Section. `label` begins each message. Throws DataError for a chunk that was never
-/// written, other filters than deflate and shuffle, and a grid that no such array has.
+/// written, filters other than deflate and shuffle, and a grid that does not match the array.
 H5Chunks find_chunks(const H5Dataset& dataset, const std::string& label);
 
-/// All elements, row-major and as they are stored. Outside of any H5Section. Throws DataError when
-/// a chunk does not lie in the file or does not expand to its size.
+/// All elements, row-major, in stored byte order. Outside of any H5Section. Throws DataError when a
+/// chunk is not within the file or does not expand to its size.
 std::vector<std::byte> read_chunks(H5Storage& storage, const H5Chunks& chunks,
                                    const std::string& label);
 

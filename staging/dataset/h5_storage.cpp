@@ -1,5 +1,5 @@
-// What HDF5 takes for a file: bytes in memory, or a file that is read in part.
-// Hides HDF5's driver interface.
+// Storage behind an HDF5 file: bytes in memory, or a file that is read in part (an HDF5 file
+// driver).
 #include "staging/dataset/h5_storage.h"
 
 #include <fmt/core.h>
@@ -17,7 +17,7 @@
 namespace dataset {
 namespace {
 
-/// What HDF5 passes to the callbacks: its own part first.
+/// The driver's open file; HDF5 passes a pointer to its first member.
 struct OpenFile {
   H5FD_t common;
   std::shared_ptr<H5Storage*> storage;
@@ -28,7 +28,7 @@ static_assert(std::is_standard_layout_v<OpenFile>);
 OpenFile* own(H5FD_t* file) { return reinterpret_cast<OpenFile*>(file); }
 const OpenFile* own(const H5FD_t* file) { return reinterpret_cast<const OpenFile*>(file); }
 
-/// C stands between what `call` throws and whoever could catch it.
+/// Keeps an exception of `call` for rethrow(): it must not propagate through HDF5's C code.
 template <class Call>
 herr_t guarded(H5FD_t* file, Call&& call) {
   H5Storage* const storage = *own(file)->storage;
@@ -118,7 +118,7 @@ H5FD_class_t driver_class() {
 
 using H5Driver = base::UniqueHandle<H5Traits<H5FDunregister>>;
 
-/// How HDF5 is to reach `storage`; null when it refuses.
+/// The access property list that makes HDF5 use `storage`; null when HDF5 refuses.
 H5Properties access_to(H5Storage& storage) {
   const H5FD_class_t definition = driver_class();
   const H5Driver driver(H5FDregister(&definition));

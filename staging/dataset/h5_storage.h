@@ -1,5 +1,5 @@
-// What HDF5 takes for a file: bytes in memory, or a file that is read in part.
-// Hides HDF5's driver interface.
+// Storage behind an HDF5 file: bytes in memory, or a file that is read in part (an HDF5 file
+// driver).
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace dataset {
 
-/// The bytes of an HDF5 file, wherever they are. What its functions throw reaches HDF5 as a
-/// failure, and is kept for whoever called HDF5.
+/// The bytes of an HDF5 file. An exception of these functions reaches HDF5 as a failure, and is
+/// kept for the caller of HDF5; see rethrow().
 class H5Storage {
  public:
   H5Storage() : self_(std::make_shared<H5Storage*>(this)) {}
@@ -30,10 +30,10 @@ class H5Storage {
   virtual void write(std::int64_t offset, std::span<const std::byte> bytes);
   virtual void resize(std::int64_t size);
 
-  /// Holds null once the storage is gone: HDF5 keeps what it could not close, such as a file with
-  /// damaged headers, until the program ends.
+  /// Points to this storage, and to null after its destruction: HDF5 keeps files that it could not
+  /// close, such as ones with damaged headers, until the program ends.
   std::shared_ptr<H5Storage*> self() const { return self_; }
-  /// Throws again what was thrown last, if anything was.
+  /// Rethrows the last exception, if there was one.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -44,10 +44,10 @@ class H5Storage {
   std::exception_ptr failure_;
 };
 
-/// A file that lies in memory, to be read.
+/// A read-only file in memory.
 class H5Memory final : public H5Storage {
  public:
-  /// `name` stands in messages; all outlive it.
+  /// `name` is used in messages. Both arguments must outlive the object.
   H5Memory(std::span<const std::byte> bytes, const std::string& name)
       : bytes_(bytes), name_(name) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()); }
@@ -58,15 +58,15 @@ class H5Memory final : public H5Storage {
   const std::string& name_;
 };
 
-/// A file of which only what HDF5 asks for is read, in blocks.
+/// A file on disk of which only the bytes that HDF5 asks for are read, in blocks.
 class H5FileParts final : public H5Storage {
  public:
-  /// Reads the first block, which often is all that HDF5 wants besides the arrays.
+  /// Reads the first block, which often contains everything but the arrays.
   explicit H5FileParts(const File& file);
   std::int64_t size() const override { return file_.size(); }
   void read(std::int64_t offset, std::span<std::byte> out) override;
   std::span<const std::byte> head() const { return head_; }
-  /// Read from the file until now.
+  /// Bytes read from the file so far.
   std::int64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -83,13 +83,14 @@ class H5Buffer final : public H5Storage {
   void write(std::int64_t offset, std::span<const std::byte> written) override;
   void resize(std::int64_t size) override { bytes.resize(static_cast<std::size_t>(size)); }
 
-  std::vector<std::byte> bytes;  ///< what HDF5 did not write is 0
+  std::vector<std::byte> bytes;  ///< bytes that HDF5 did not write are 0
 };
 
-/// Opens for reading what lies in `storage`, which outlives the file. Within an H5Section. Throws
-/// DataError beginning with `name` for what is no HDF5 file, and what `storage` throws.
+/// Opens the file in `storage` for reading; `storage` must outlive the result. Within an H5Section.
+/// Throws DataError beginning with `name` for anything but an HDF5 file, and exceptions of
+/// `storage`.
 H5FileHandle open_h5(H5Storage& storage, const std::string& name);
-/// A new file in `storage`, made as `creation` (a property list) says. Within an H5Section. Throws
+/// Creates a file in `storage` with the property list `creation`. Within an H5Section. Throws
 /// SystemError beginning with `name`.
 H5FileHandle create_h5(H5Storage& storage, hid_t creation, const std::string& name);
 

@@ -1,5 +1,4 @@
-// The decoders behind decode_image().
-// Hides libjpeg and libpng, whose errors leave by longjmp.
+// The decoders called by decode_image().
 #pragma once
 
 #include <cstddef>
@@ -12,15 +11,15 @@ namespace dataset {
 
 enum class Extent { kHeader, kPixels };
 
-/// More pixels than any photograph has mean a damaged header, not an image.
+/// A header with more pixels than this is taken as damaged.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 27;
 
-/// Throw DataError beginning with `name` for anything that does not decode completely.
+/// Both throw DataError beginning with `name` for anything that does not decode completely.
 void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
                  Image& image);
 void decode_png(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
                 Image& image);
-/// Sets height and width and, for kPixels, makes room. Throws DataError beyond kMaxPixels.
+/// Sets height and width and, for kPixels, resizes the pixels. Throws DataError beyond kMaxPixels.
 void shape_image(std::int64_t height, std::int64_t width, const std::string& name, Extent extent,
                  Image& image);
 

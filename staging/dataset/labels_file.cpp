@@ -1,5 +1,4 @@
-// Labels of flat datasets from a text file.
-// Hides its two forms, and integers versus class names.
+// Labels of flat datasets, read from a text file.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,11 +16,11 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 
 struct Line {
-  std::string_view file;  ///< empty: the lines stand in the order of the files
+  std::string_view file;  ///< empty: labels are in the order of the files
   std::string_view label;
 };
 
-/// Reads labels of one file; knows the line for messages.
+/// Parses the labels of one file; messages name the line.
 class LabelParser {
  public:
   explicit LabelParser(const OpenOptions& options) : options_(options) {

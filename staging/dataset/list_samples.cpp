@@ -1,5 +1,4 @@
-// Where every sample of a dataset lies: what one rank learns by listing and the others are told.
-// Hides the walk over folders and archives.
+// Lists the samples of a folder or archive of images.
 #include "staging/dataset/list_samples.h"
 
 #include <fmt/core.h>
@@ -31,7 +30,7 @@ Listing::Sample sample_of(const TarMember& member) {
   return sample;
 }
 
-/// The walk over an archive and the class archives in it.
+/// Walks an archive and the class archives in it.
 class TarLister {
  public:
   TarLister(const File& file, Findings& findings) : file_(file), findings_(findings) {}
@@ -101,7 +100,7 @@ void list_tar(const std::string& path, Findings& findings, Listing& listing) {
   TarLister(file, findings).walk(path, "", 0, file.size());
 }
 
-/// One level below a class folder must be files.
+/// Lists the images of one folder. A class folder must not contain folders.
 void list_class_folder(const fs::path& folder, const std::string& name, Findings& findings,
                        bool is_flat) {
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -1,5 +1,4 @@
 // Lists the samples of a folder or archive of images.
-// Hides the walk over it, and how paths become classes.
 #pragma once
 
 #include <string>
@@ -8,10 +7,10 @@
 
 namespace dataset {
 
-/// Lists `path`: a folder of class folders, a tar of class folders, a tar of class tars, or with
-/// `labels_file` a flat folder or tar of images. Images are files named .jpg, .jpeg, .png (any
-/// case). Throws DataError naming path and offset, folder or line for anything else: no images,
-/// an empty class, images at another depth, equal names, labels that do not fit.
+/// Lists `path`: a folder of class folders, a tar of class folders, a tar of class tars or, with
+/// `labels_file`, a flat folder or tar of images. Images are files named .jpg, .jpeg or .png (in
+/// any case). Throws DataError naming path and offset, folder or line for anything else: no images,
+/// an empty class, images at another depth, equal names, labels that do not match the images.
 Listing list_samples(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace dataset

@@ -1,5 +1,4 @@
-// A listing as bytes, so that one rank lists and the others are told.
-// Hides the encoding, which only lives as long as a run.
+// Serialisation of a listing, so that one rank lists and broadcasts. The format is not stable.
 #include "staging/dataset/listing.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace dataset {
 namespace {
 
-/// Values and texts one after the other.
+/// Appends values and strings to a byte string.
 class Packer {
  public:
   template <class T>

@@ -1,5 +1,5 @@
-// Where every sample of a dataset lies: what one rank learns by listing and the others are told.
-// Hides how it is told.
+// The location and label of every sample of a dataset, found by one rank and broadcast to the
+// others.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@ namespace dataset {
 struct OpenOptions {
   /// Labels of a flat folder or archive: one line per image in the order of the sorted file names,
   /// or "FILE LABEL" lines in any order. A label is an integer or a class name. (The integers of
-  /// ILSVRC2012_validation_ground_truth.txt count ImageNet's own ids, not sorted folder names.)
+  /// ILSVRC2012_validation_ground_truth.txt are ImageNet's own ids, not positions of sorted folder
+  /// names.)
   std::string labels_file;
   std::int64_t first_label = 0;  ///< the integer that means class 0: 0 or 1
-  /// Class names that ids refer to, such as those of the training set; empty: the classes found.
+  /// The class names by id, such as those of the training set; empty: those found.
   std::vector<std::string> class_names;
-  base::Activity* activity = nullptr;  ///< is told of progress, if given
+  base::Activity* activity = nullptr;  ///< if given, notified of progress
 };
 
-/// The samples of one dataset, sorted by class name, then file name (byte order); a flat one by
-/// file name. 24 bytes a sample, and the file names of a folder.
+/// The samples of one dataset, sorted by class name, then file name (byte order); those of a flat
+/// dataset by file name. Takes 24 bytes a sample, and a folder's file names.
 struct Listing {
   enum class Kind : std::int32_t { kFolder, kTar };
   struct Sample {
@@ -36,7 +37,7 @@ struct Listing {
   bool is_flat = false;
   std::string root;                       ///< the path as given
   std::vector<std::string> class_names;   ///< by class id
-  std::vector<std::string> folder_names;  ///< kFolder: by class id, below root; flat: one, ""
+  std::vector<std::string> folder_names;  ///< kFolder: by class id, relative to root; flat: only ""
   std::vector<Sample> samples;
   std::string names;               ///< kFolder: zero-terminated file names
   std::int64_t ignored_files = 0;  ///< hidden, or without an image's extension
@@ -44,7 +45,7 @@ struct Listing {
   std::int64_t mtime_ns = 0;       ///< of root
 };
 
-/// All of a listing as bytes, for other ranks of the same machine type.
+/// Serialises a listing for other ranks on the same type of machine.
 std::string to_bytes(const Listing& listing);
 Listing listing_from_bytes(std::string_view bytes);
 

@@ -1,5 +1,4 @@
-// Opens a dataset, whichever way its files are packed.
-// Hides the two readers: one file per sample, and samples inside one archive.
+// The two kinds of datasets: one file per sample, and samples inside one archive.
 #include "staging/dataset/open.h"
 
 #include <fmt/core.h>
@@ -110,7 +109,7 @@ class TarDataset final : public ListedDataset {
     return reads;
   }
 
-  /// Kept nowhere: the header is read again.
+  /// Reads the header again, since names are not stored.
   std::string name(std::int64_t index) const override {
     const Listing::Sample& found = sample(index);
     const std::int64_t begin = found.position - found.header_size;
@@ -127,7 +126,7 @@ class TarDataset final : public ListedDataset {
     return sample(index).position + sample(index).size;
   }
 
-  /// Samples that one read may take: near each other, and not too much in all.
+  /// The end of the samples that one read takes: those near each other, up to kPiece bytes in all.
   std::size_t end_of_piece(const std::vector<std::int64_t>& order, std::size_t first) const {
     constexpr std::int64_t kPiece = 8 << 20, kGap = 64 << 10;
     const std::int64_t begin = sample(order[first]).position;

@@ -1,5 +1,4 @@
-// Opens a dataset, whichever way its files are packed.
-// Hides which reader serves it.
+// Opens a dataset, however its files are packed.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@ namespace dataset {
 /// Lists `path` (see list_samples) and opens it. Throws DataError.
 std::unique_ptr<Dataset> open_dataset(const std::string& path, const OpenOptions& options = {});
 
-/// Opens a dataset that was listed before, here or on another rank.
+/// Opens a dataset that was listed before, on this or another rank.
 std::unique_ptr<Dataset> open_dataset(Listing listing);
 
 }  // namespace dataset

@@ -1,5 +1,4 @@
-// The members of a tar archive, one after the other: ustar, GNU and pax.
-// Hides header blocks, checksums, long names and large sizes.
+// Iteration over the members of a tar archive: ustar, GNU and pax.
 #include "staging/dataset/tar.h"
 
 #include <fmt/core.h>
@@ -17,10 +16,10 @@ namespace dataset {
 namespace {
 
 constexpr std::int64_t kBlock = 512;
-/// One read fetches many headers when members are small, and hardly more than one when they are
-/// large.
+/// After small members one read covers many headers; after large ones it covers little more than
+/// one.
 constexpr std::int64_t kSmallMember = 32 << 10, kLargeWindow = 256 << 10, kSmallWindow = 4 * kBlock;
-/// No sane name or pax header is longer.
+/// Limit on a long name or pax header; anything larger is damage.
 constexpr std::int64_t kMaxExtension = 1 << 20;
 
 struct Field {
@@ -37,7 +36,7 @@ std::string_view text(const std::byte* block, Field field) {
                      : static_cast<std::size_t>(static_cast<const char*>(zero) - begin)};
 }
 
-/// Octal digits between blanks, or GNU's base 256 with the top bit set; -1 when it is neither.
+/// Octal digits between blanks, or GNU's base 256 with the top bit set; -1 for anything else.
 std::int64_t number(const std::byte* block, Field field) {
   const std::byte* begin = block + field.offset;
   if ((begin[0] & std::byte{0x80}) != std::byte{0}) {
@@ -61,7 +60,8 @@ bool is_zero(const std::byte* block) {
   return std::all_of(block, block + kBlock, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// The sum of all bytes, its own field counted as blanks; old archives summed signed bytes.
+/// The checksum is the sum of all bytes with its own field taken as blanks. Old archives summed
+/// signed bytes.
 bool checksum_holds(const std::byte* block) {
   std::int64_t plain = 0, with_sign = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kBlock); ++i) {
@@ -76,7 +76,7 @@ bool checksum_holds(const std::byte* block) {
 
 std::string header_name(const std::byte* block) {
   std::string name(text(block, kName));
-  // GNU archives keep times where ustar keeps the prefix.
+  // GNU archives store times where ustar stores the prefix.
   const bool is_posix = std::memcmp(block + kMagic.offset, "ustar\0", kMagic.size) == 0;
   const std::string_view prefix = is_posix ? text(block, kPrefix) : std::string_view();
   return prefix.empty() ? name : std::string(prefix) + "/" + name;
@@ -144,7 +144,7 @@ std::string TarWalker::payload(std::int64_t offset, std::int64_t size) {
   return data;
 }
 
-/// Records of the form "LENGTH KEY=VALUE\n"; only path and size matter here.
+/// Parses records of the form "LENGTH KEY=VALUE\n". Only path and size are used.
 void TarWalker::read_pax(std::int64_t offset, std::int64_t size, Extension& extension) {
   const std::string records = payload(offset, size);
   std::string_view rest = records;
@@ -203,7 +203,7 @@ bool TarWalker::next(TarMember& member) {
     member.name = tidy(extension.name.empty() ? name : extension.name);
     member.kind = kind_of(type);
     if (type == '0' || type == '\0') {
-      // Before POSIX a folder was a file whose name ends in a slash.
+      // Before POSIX, a folder was a file whose name ends in a slash.
       if (!name.empty() && name.back() == '/') member.kind = TarMember::Kind::kFolder;
     }
     member.header_offset = first;

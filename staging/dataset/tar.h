@@ -1,5 +1,4 @@
-// The members of a tar archive, one after the other: ustar, GNU and pax.
-// Hides header blocks, checksums, long names and large sizes.
+// Iteration over the members of a tar archive: ustar, GNU and pax.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +14,19 @@ struct TarMember {
   enum class Kind { kFile, kFolder, kOther };
   std::string name;                ///< as archived, without leading "./" and trailing "/"
   Kind kind = Kind::kFile;         ///< kOther: links, devices, sparse files
-  std::int64_t header_offset = 0;  ///< of its first header block, extension headers included
-  std::int64_t data_offset = 0;    ///< in the file, as everywhere here
+  std::int64_t header_offset = 0;  ///< of its first header block, including extension headers
+  std::int64_t data_offset = 0;    ///< in the file, like header_offset
   std::int64_t size = 0;           ///< of the data
 };
 
-/// Walks the archive in [begin, end) of a file (a whole file, or a member that is an archive
-/// itself). Source: POSIX.1-2017 pax interchange format; GNU tar manual, "Basic Tar Format".
+/// Walks the archive in [begin, end) of a file (the whole file, or a member that is itself an
+/// archive). Source: POSIX.1-2017 pax interchange format; GNU tar manual, "Basic Tar Format".
 class TarWalker {
  public:
   /// `label` names the archive in messages.
   TarWalker(const File& file, std::string label, std::int64_t begin, std::int64_t end);
-  /// The next member, or false after the last. Throws DataError naming archive and offset for a
-  /// wrong checksum, a damaged number or extension, and an archive that is cut.
+  /// Finds the next member; returns false after the last. Throws DataError naming archive and
+  /// offset for a wrong checksum, a damaged number or extension, and a truncated archive.
   bool next(TarMember& member);
 
  private:

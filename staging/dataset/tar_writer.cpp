@@ -1,5 +1,4 @@
 // Writes tar archives.
-// Hides header blocks, checksums and padding.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace dataset {
 namespace {
 
 constexpr std::size_t kBlock = 512, kNameSize = 100;
-/// The size field's eleven octal digits.
+/// The largest size that fits the size field's eleven octal digits.
 constexpr std::size_t kMaxOctalSize = (std::size_t{1} << 33) - 1;
 using Block = std::array<char, kBlock>;
 
@@ -20,7 +19,7 @@ void put(Block& block, std::size_t offset, std::string_view text) {
   std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-/// Octal, or GNU's base 256 for what does not fit.
+/// Writes octal digits, or GNU's base 256 if those do not suffice.
 void put_size(Block& block, std::size_t size) {
   constexpr std::size_t kOffset = 124, kWidth = 12;
   if (size <= kMaxOctalSize) {
@@ -43,9 +42,9 @@ void TarWriter::header(const std::string& name, char type, std::size_t size) {
   put(block, 116, "0000000");  // group
   put_size(block, size);
   put(block, 136, "00000000000");  // time
-  put(block, 148, "        ");     // the checksum counts itself as blanks
+  put(block, 148, "        ");     // the checksum field counts as blanks
   block[156] = type;
-  put(block, 257, "ustar  ");  // GNU's magic: its long names follow
+  put(block, 257, "ustar  ");  // GNU's magic, since long names are GNU's
   unsigned sum = 0;
   for (const char c : block) sum += static_cast<unsigned char>(c);
   put(block, 148, fmt::format("{:06o}", sum));

@@ -1,5 +1,4 @@
-// Records of a TFRecord file, one after the other.
-// Hides lengths and checksums.
+// Reading and writing the records of a TFRecord file.
 #include "staging/dataset/tfrecord.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
-// Records of a TFRecord file, one after the other.
-// Hides lengths and checksums.
+// Reading and writing the records of a TFRecord file.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +10,21 @@
 
 namespace dataset {
 
-/// The form in which records carry a checksum: its bits rotated, and a constant added.
+/// The checksum as stored in records: the CRC-32C rotated, plus a constant.
 std::uint32_t masked_crc32c(std::span<const std::byte> bytes);
 
-/// Walks a file that lies in memory. A record is a little-endian uint64 length, the masked CRC-32C
-/// of these 8 bytes, the data, and the masked CRC-32C of the data.
+/// Iterates over the records of a file in memory. A record is a little-endian uint64 length, the
+/// masked CRC-32C of these 8 bytes, the data, and the masked CRC-32C of the data.
 class RecordReader {
  public:
-  /// `name` stands in messages; `bytes` outlive the reader and what it gives.
+  /// `name` is used in messages. `bytes` must outlive the reader and the spans that it returns.
   RecordReader(std::span<const std::byte> bytes, std::string name);
-  /// The data of the next record, or nothing behind the last. Throws DataError naming file and
-  /// offset for a file that is cut and for a wrong checksum, with the value expected and found.
+  /// The data of the next record, or nullopt after the last. Throws DataError naming file and
+  /// offset for a truncated file and for a wrong checksum, with the value expected and found.
   std::optional<std::span<const std::byte>> next();
-  /// In the file: of the data that came last.
+  /// Offset in the file of the data that next() returned last.
   std::int64_t data_offset() const { return data_offset_; }
-  /// In the file: of the first byte behind what came last.
+  /// Offset in the file of the first byte after that record.
   std::int64_t offset() const { return static_cast<std::int64_t>(position_); }
 
  private:
@@ -39,7 +38,6 @@ class RecordReader {
   std::int64_t data_offset_ = 0;
 };
 
-/// Appends a record.
 void append_record(std::vector<std::byte>& file, std::span<const std::byte> data);
 
 }  // namespace dataset

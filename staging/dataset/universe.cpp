@@ -1,5 +1,4 @@
 // Samples of the CosmoFlow benchmark, encoded and decoded.
-// Hides which format a sample is in.
 #include "staging/dataset/universe.h"
 
 #include <fmt/core.h>
@@ -73,7 +72,7 @@ Opened open_gzip(Bytes bytes, const UniverseShape& shape, const std::string& nam
   constexpr std::int64_t kMostBesideCounts = 1 << 20;
   auto expanded = gunzip(bytes, counts_of(shape) * kCountBytes + kMostBesideCounts, name);
   Opened opened = open_tfrecord(expanded, shape, name + " (expanded)");
-  opened.expanded = std::move(expanded);  // stays where it is
+  opened.expanded = std::move(expanded);  // keeps the bytes of opened.counts in place
   return opened;
 }
 

@@ -1,5 +1,5 @@
 // Samples of the CosmoFlow benchmark, encoded and decoded: a universe's particle counts and the
-// parameters of its cosmology. Hides HDF5, TFRecord, protocol buffers and gzip.
+// parameters of its cosmology.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace dataset {
 
-/// kHdf5: datasets `x` and `y`. kTfrecord: one record, an Example with features `x` and `y`;
-/// kTfrecordGzip: the same compressed, as the benchmark's files are since v1.0.
+/// kHdf5: datasets `x` and `y`. kTfrecord: one record, an Example with features `x` and `y`.
+/// kTfrecordGzip: the same compressed, like the benchmark's files since v1.0.
 enum class UniverseFormat { kHdf5, kTfrecord, kTfrecordGzip };
-/// ".hdf5" or ".tfrecord": whether the latter is compressed is told by content, not by name.
+/// ".hdf5" or ".tfrecord". Readers recognise compression by content, not by name.
 std::string_view universe_extension(UniverseFormat format);
 
-/// The same universe gives the same bytes. Throws ShapeError when the counts are not as many as
-/// the extents and channels say.
+/// Equal universes give equal bytes. Throws ShapeError when the number of counts differs from the
+/// product of extents and channels.
 std::vector<std::byte> encode_universe(const Universe& universe, UniverseFormat format);
 
-/// Format told by content: gzip and HDF5 by their first bytes, else TFRecord. In HDF5 the raw
-/// universes' names `full` and `unitPar` are taken too. Threads may decode at once. Throws
+/// Recognises the format by content: gzip and HDF5 by their first bytes, else TFRecord. HDF5 files
+/// may also have the dataset names of raw universes, `full` and `unitPar`. Thread-safe. Throws
 /// DataError beginning with `name` for damage, another shape than `shape`, negative counts, and
 /// targets that are not finite or beyond [-1.5, 1.5].
 Universe decode_universe(std::span<const std::byte> bytes, const UniverseShape& shape,
                          const std::string& name);
 
-/// The region alone of an encoded sample; counts outside of it may go unchecked. Throws ShapeError
-/// for a region that is empty or not inside `shape`, else as decode_universe().
+/// Decodes only a region of a sample; counts outside of it may go unchecked. Throws ShapeError for
+/// a region that is empty or not inside `shape`, otherwise as decode_universe().
 Universe decode_universe_region(std::span<const std::byte> bytes, const UniverseShape& shape,
                                 const UniverseRegion& region, const std::string& name);
 
-/// As decode_universe_region(), into `out`, whose memory is used again.
+/// Like decode_universe_region(), but decodes into `out`, reusing its memory.
 void decode_into(std::span<const std::byte> bytes, const UniverseShape& shape,
                  const UniverseRegion& region, const std::string& name, Universe& out);
 

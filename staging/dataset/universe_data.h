@@ -13,10 +13,10 @@ struct Universe {
   std::array<std::int64_t, 3> extents{};  ///< D, H, W
   std::int64_t channels = 0;
   std::vector<std::int16_t> counts;  ///< [D, H, W, channels]
-  std::array<float, 4> targets{};    ///< Omega_m, sigma_8, n_s, H_0, each in units from -1 to 1
+  std::array<float, 4> targets{};    ///< Omega_m, sigma_8, n_s, H_0, each scaled to [-1, 1]
 };
 
-/// What a sample must look like.
+/// The expected shape of a sample.
 struct UniverseShape {
   std::array<std::int64_t, 3> extents{};  ///< D, H, W
   std::int64_t channels = 4;

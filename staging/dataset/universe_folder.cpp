@@ -1,5 +1,4 @@
 // A folder of universes, one file each, and reading them whole or in part.
-// Hides the listing, and which bytes of a file make up a part.
 #include "staging/dataset/universe_folder.h"
 
 #include <algorithm>
@@ -30,10 +29,10 @@ bool is_sample(std::string_view file) {
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
-/// Reads of an HDF5 file's counts: what lies between two runs is read with them where storage would
-/// read it anyway.
+/// Runs of an HDF5 file's counts that are read together: gaps smaller than a page are read with
+/// them, since storage would read those pages anyway.
 struct Piece {
-  std::size_t first = 0, last = 0;  ///< of the runs
+  std::size_t first = 0, last = 0;  ///< indices of the runs
 };
 
 Piece piece_from(const std::vector<Run>& runs, std::size_t first) {
@@ -47,7 +46,8 @@ Piece piece_from(const std::vector<Run>& runs, std::size_t first) {
   return {first, last};
 }
 
-/// The runs, counted from `offset` of the file, into `out`; returns the bytes that were read.
+/// Reads the runs, whose offsets count from `offset` in the file, into `out`. Returns the number of
+/// bytes read.
 std::int64_t read_runs(const File& file, std::int64_t offset, const std::vector<Run>& runs,
                        std::span<std::byte> out) {
   std::int64_t bytes_read = 0;
@@ -77,7 +77,7 @@ std::int64_t read_runs(const File& file, std::int64_t offset, const std::vector<
   return bytes_read;
 }
 
-/// A region of the sample that `file` is; returns the bytes that were read.
+/// Reads a region of the sample in `file`. Returns the number of bytes read.
 std::int64_t read_in_place(const File& file, const UniverseShape& shape,
                            const UniverseRegion& region, Universe& out) {
   H5FileParts parts(file);

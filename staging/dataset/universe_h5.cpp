@@ -1,5 +1,4 @@
 // Universes in HDF5.
-// Hides HDF5's calls.
 #include "staging/dataset/universe_h5.h"
 
 #include <fmt/core.h>
@@ -18,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "counts are copied as 
 
 constexpr std::int64_t kTargets = 4;
 
-/// A sample's file, open. All of its life lies within an H5Section.
+/// A sample's open file. Must be created, used and destroyed within an H5Section.
 class Reader {
  public:
   Reader(H5Storage& storage, const std::string& name) : name_(name), arrays_(storage, name) {
@@ -58,7 +57,7 @@ class Reader {
 
   const std::string& name_;
   const H5Arrays arrays_;
-  bool is_raw_ = false;  ///< a whole simulation, under the names of its authors
+  bool is_raw_ = false;  ///< a whole simulation, with the dataset names of its authors
 };
 
 }  // namespace
@@ -91,7 +90,7 @@ std::vector<std::byte> encode_h5(const Universe& universe) {
   dims.push_back(static_cast<hsize_t>(universe.channels));
   {
     const H5FileHandle file = create_h5(buffer, H5P_DEFAULT, "universe");
-    // The small one first, so that it lies beside the headers.
+    // The small array first, so that it is stored next to the headers.
     write_h5_array(file, "y", H5T_IEEE_F32LE, {universe.targets.size()}, universe.targets.data());
     write_h5_array(file, "x", H5T_STD_I16LE, dims, universe.counts.data());
     flush_h5(file, "universe");

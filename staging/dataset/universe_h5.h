@@ -1,5 +1,4 @@
 // Universes in HDF5.
-// Hides HDF5's calls.
 #pragma once
 
 #include <array>
@@ -13,17 +12,17 @@
 
 namespace dataset {
 
-/// What an HDF5 file says of a sample.
+/// The targets of a sample in an HDF5 file, and its counts or their location.
 struct UniverseInH5 {
-  /// Where the counts lie in the file as they are in memory; -1 when they do not, but are chunked,
-  /// compressed or of another byte order.
+  /// Offset of the counts in the file; -1 unless they are stored contiguously, uncompressed and in
+  /// native byte order.
   std::int64_t offset = -1;
-  std::vector<std::byte> counts;  ///< of the whole sample when they were to be converted, else none
+  std::vector<std::byte> counts;  ///< of the whole sample if they were converted, else empty
   std::array<float, 4> targets{};
 };
 enum class OtherCounts { kLeave, kConvert };
-/// Checks names, types, shapes, and that the counts lie within the file; `others` says what to do
-/// with counts that do not lie there as they are in memory. Throws DataError beginning with `name`.
+/// Checks names, types and shapes, and that the counts lie within the file. `others`: whether to
+/// convert counts that are not stored in native form. Throws DataError beginning with `name`.
 UniverseInH5 look_into_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
                           const std::string& name);
 

@@ -1,5 +1,4 @@
-// What the readers of universes share: boxes as runs of bytes, and the checks of values.
-// Hides the arithmetic.
+// Shared by the readers of universes: boxes as runs of bytes, and the checks of values.
 #include "staging/dataset/universe_parts.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
-// Tests of files of checkpoints on several ranks: the same bits again, whole or not there.
-// Hides how the arrays of a test are made.
+// Tests of checkpoint files on several ranks: bits are preserved, and files are complete or absent.
 #include "staging/checkpoint_file.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +31,7 @@ class Example {
     common_[1] = -0.0F;
     common_[2] = 1e-42F;
     common_[3] = std::numeric_limits<float>::infinity();
-    // Rank r has r + 1 rows, from the last rank's backwards.
+    // Rank r has r + 1 rows; the last rank has the first rows.
     for (int r = world.size() - 1; r > world.rank(); --r) first_row_ += r + 1;
     own_.resize(static_cast<std::size_t>((world.rank() + 1) * kWidth));
     for (std::size_t i = 0; i < own_.size(); ++i) own_[i] = value(first_row_, i);
@@ -75,7 +74,7 @@ class CheckpointFile : public testing::Test {
  protected:
   std::string path() const { return folder_.path() + "/checkpoint.h5"; }
   void write() const { write_checkpoint(world_, path(), "about {}", example_.arrays()); }
-  /// What opening tells after rank 0 has changed the file.
+  /// The message of opening the file after rank 0 has run `damage`.
   std::string refused(const std::function<void()>& damage) const {
     world_.barrier();
     if (world_.rank() == 0) damage();
@@ -132,8 +131,8 @@ TEST_F(CheckpointFile, NoticesDamageAnywhere) {
   write();
   world_.barrier();
   const auto size = static_cast<std::int64_t>(fs::file_size(path()));
-  // The ends, and places spread over header, HDF5's own bytes and arrays. In the padding behind the
-  // header nothing stands that anybody reads.
+  // Both ends, and places spread over the header, HDF5's own bytes and arrays. The padding after
+  // the header is left out, since nothing reads it.
   for (const std::int64_t at : {std::int64_t{0}, std::int64_t{200}, size / 3, size / 2, size - 1}) {
     EXPECT_THAT(refused([&] { flip(at); }), HasSubstr("checkpoint.h5")) << at;
     world_.barrier();
@@ -179,7 +178,7 @@ TEST_F(CheckpointFile, RefusesRowsThatTwoRanksHave) {
   EXPECT_FALSE(fs::exists(path()));
 }
 
-/// Files of this process may grow to so many bytes: writing beyond fails, as on a full disk.
+/// Limits the size of files that this process may write: writing beyond fails as on a full disk.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

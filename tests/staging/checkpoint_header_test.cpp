@@ -1,5 +1,4 @@
-// Tests of the header of checkpoints: what it keeps, and what it refuses.
-// Hides nothing.
+// Tests of the header of checkpoints: round trip, and rejection of damage.
 #include "staging/checkpoint_header.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +25,7 @@ CheckpointHeader example() {
           "{\"position\": 1}"};
 }
 
-/// The message for the example's JSON after `change`, under a right checksum.
+/// The message for the example's JSON after `change`, with a valid checksum.
 std::string refused(const std::function<void(json&)>& change) {
   json parsed = json::parse(to_text(example()).substr(kHeaderLineBytes));
   change(parsed);

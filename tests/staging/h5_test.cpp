@@ -1,5 +1,4 @@
-// Tests of weights, checkpoints and outputs in HDF5.
-// Hides nothing.
+// Tests of weights and outputs in HDF5.
 #include "staging/h5.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +52,7 @@ TEST_F(H5, AppearsOnlyWhenFinished) {
     EXPECT_FALSE(fs::exists(path()));
   }
   EXPECT_FALSE(fs::exists(path()));
-  EXPECT_TRUE(fs::is_empty(folder_.path()));  // nothing is left of a writer that gave up
+  EXPECT_TRUE(fs::is_empty(folder_.path()));  // an abandoned writer leaves nothing
 }
 
 TEST_F(H5, KeepsTheOldFileUntilTheNewOneIsWhole) {
@@ -146,7 +145,7 @@ TEST_F(H5, CollectsOutputsInOrder) {
   H5Fclose(file);
 }
 
-/// Writes rows [first, last) of ten, each two times its index.
+/// Writes rows [first, last) of a ten-row table whose rows are twice their index.
 void write_rows(H5OutputSink& sink, std::int64_t first, std::int64_t last) {
   std::vector<float> outputs;
   std::vector<std::int32_t> labels;

@@ -1,5 +1,4 @@
 // Tests of the prefetcher: order, bounds, errors, early destruction.
-// Hides nothing.
 #include "staging/prefetch.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +68,7 @@ TEST(Prefetcher, HandsAnErrorToTheCallerOfItsBatch) {
       prefetcher.next();
       FAIL() << "no error for batch 3";
     } catch (const base::DataError& e) {
-      EXPECT_STREQ(e.what(), "slot 1");  // the first slot's, whichever thread was faster
+      EXPECT_STREQ(e.what(), "slot 1");  // the first failing slot's, whichever thread was faster
     }
   }
 }

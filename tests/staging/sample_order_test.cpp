@@ -1,5 +1,4 @@
 // Tests of the order in which samples are drawn.
-// Hides nothing.
 #include "staging/sample_order.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +82,7 @@ TEST(SampleOrder, KeepsSlotsWithinTheirNeededRanges) {
         }));
       }
     }
-    // The ranges are not larger than they must be.
+    // The ranges are not larger than necessary.
     EXPECT_LT(lowest - ranges.front().first, 30);
     EXPECT_LT(ranges.back().second - highest, 30);
   }

@@ -1,5 +1,4 @@
-// Ranks that pretend to be on several nodes and stage samples from memory, for tests of staging.
-// Hides the nodes' folders.
+// Fixture for tests of staging: ranks that pretend to be on several nodes, and samples in memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@
 
 namespace staging {
 
-/// Samples "sample 17 ....." of different sizes; counts the reads.
+/// Samples "sample 17 ....." of different sizes. Counts the reads.
 class MemoryDataset final : public dataset::Dataset {
  public:
   explicit MemoryDataset(std::int64_t size) : size_(size) {}
@@ -55,7 +54,7 @@ class MemoryDataset final : public dataset::Dataset {
   std::vector<std::string> names_ = {"even", "odd"};
 };
 
-/// Pretends that the ranks are spread over `nodes` nodes, and gives each node its folder.
+/// Pretends that the ranks are spread over several nodes, and gives each node a folder.
 class Staging : public testing::Test {
  protected:
   Staging() : world_(runner::Communicator::world()) {
@@ -75,7 +74,7 @@ class Staging : public testing::Test {
                            world_, topology, clock_)
                          .front());
   }
-  /// Stages, and ends as a job does that is killed: its locks go, its copy stays.
+  /// Stages samples and then ends like a killed job: the locks are released, the copy remains.
   std::string die_with_copy(const runner::Topology& topology, std::int64_t samples,
                             Afterwards afterwards = Afterwards::kRemove) const {
     const auto source = std::make_shared<MemoryDataset>(samples);
@@ -95,7 +94,7 @@ class Staging : public testing::Test {
   std::string root_;
 };
 
-/// Does `damage` to the staged set of node 0, on its leader.
+/// Runs `damage` on rank 0 only, between barriers.
 template <class Damage>
 void on_leader(const runner::Communicator& world, Damage&& damage) {
   world.barrier();

@@ -1,4 +1,4 @@
-// Tests of node-local staging on several ranks: what is copied, checked, used again, refused.
+// Tests of node-local staging on several ranks: what is copied, verified, reused and refused.
 #include "staging/stage.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
 TEST_F(Staging, CopiesOnlyWhatTheNodesRanksNeed) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(100);
-  // Rank r needs ten samples; neighbours overlap by five.
+  // Rank r needs ten samples; the samples of consecutive ranks overlap by five.
   const std::int64_t first = world_.rank() * 5;
   const Staged staged = stage_on(topology, source, {{first, first + 10}, {90, 91}});
   std::int64_t begin = 100, end = 0;
@@ -113,7 +113,7 @@ TEST_F(Staging, UsesAWholeSetOfTheSameIdentityAgain) {
   EXPECT_EQ(to_json(again.facts)["reused"], true);
   EXPECT_EQ(content(*again.data, 49), MemoryDataset::text(49));
 
-  // Another time of change, other ranges: another set.
+  // Another modification time or other ranges give another set.
   source->mtime_ns = 6;
   EXPECT_EQ(stage_on(topology, source, {{0, 50}}).facts.reused_nodes, 0);
   EXPECT_EQ(stage_on(topology, source, {{0, 49}}).facts.reused_nodes, 0);
@@ -186,7 +186,7 @@ TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(4);
   fs::create_directories(directory(topology));
-  // Two thirds of the space, as bytes that are only claimed.
+  // Two thirds of the space per set, as claimed sizes only.
   source->claimed_bytes = static_cast<std::int64_t>(fs::space(directory(topology)).available / 6);
   ASSERT_TRUE(fit_together({plan_staging(*source, {{0, 4}}, topology, directory(topology))}));
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] {
@@ -213,7 +213,7 @@ TEST_F(Staging, LeavesNothingBehindWhenOneRankIsToldToEnd) {
   } catch (const runner::AgreedError& e) {
     EXPECT_EQ(e.code(), base::ExitCode::kStopped);
   }
-  EXPECT_GT(first->reads, 0);  // the first set was whole
+  EXPECT_GT(first->reads, 0);  // the first set was complete
   world_.barrier();
   EXPECT_TRUE(fs::is_empty(directory(topology)));
 }

@@ -1,4 +1,4 @@
-// Tests of the lives of staged copies: whose are removed, used again, kept, left alone.
+// Tests of the lifetime of staged copies: which are removed, reused, kept, or left alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ TEST_F(Staging, LeavesACopyToTheLastThatUsesIt) {
   const auto source = std::make_shared<MemoryDataset>(4);
   const Staged one = stage_on(topology, source, {{0, 4}});
   const Staged other = stage_on(topology, source, {{0, 4}});
-  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // which looks for leftovers
+  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // looks for leftovers
   leave_staged(topology, one.use);
   EXPECT_TRUE(fs::exists(other.directory));
   leave_staged(topology, other.use);

@@ -1,5 +1,4 @@
 // Click files of a few records, for tests.
-// Hides nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace dataset {
 
-/// The bytes of `values`, lowest first, written out by hand.
+/// The bytes of `values`, least significant first, independent of the host's byte order.
 inline std::string little_endian(const std::vector<std::int32_t>& values) {
   std::string bytes;
   for (const std::int32_t value : values) {
@@ -22,7 +21,7 @@ inline std::string little_endian(const std::vector<std::int32_t>& values) {
   return bytes;
 }
 
-/// Record `index` as tests expect it: every value tells its record and column.
+/// Record `index` of the test files: every value identifies its record and column.
 inline std::vector<std::int32_t> made_record(const ClickFormat& format, std::int64_t index) {
   std::vector<std::int32_t> record = {static_cast<std::int32_t>(index % 3 == 0 ? 1 : 0)};
   for (std::int64_t column = 1; column < format.record_values(); ++column) {
@@ -41,7 +40,7 @@ inline std::vector<std::int32_t> made_records(const ClickFormat& format, std::in
   return records;
 }
 
-/// Writes records 0 to `samples`, returns the path.
+/// Writes records [0, samples). Returns the path.
 inline std::string write_clicks(const base::TemporaryDirectory& folder, const std::string& name,
                                 const ClickFormat& format, std::int64_t samples) {
   return folder.write(name, little_endian(made_records(format, 0, samples)));

@@ -1,5 +1,4 @@
-// Tests of folders of climate samples: what is listed, how it is read, and their statistics.
-// Hides nothing.
+// Tests of folders of climate samples: listing, reading, and statistics.
 #include "staging/dataset/climate_folder.h"
 
 #include <gmock/gmock.h>
@@ -68,13 +67,13 @@ TEST_F(ClimateFolder, ReadsSamplesAndCountsTheirBytes) {
   for (int i = 2; i >= 0; --i) {
     const std::int64_t bytes = read_climate(*data, i, kShape, got);
     EXPECT_TRUE(same(got, made_climate(kShape, i)));
-    // Blocks that headers are in may be read with values in them.
+    // Blocks that contain headers may be read together with values.
     EXPECT_GE(bytes, 32 * 48 * (16 * 4 + 8));
     EXPECT_LE(bytes, data->bytes(i) + 16384);
   }
 }
 
-/// Samples in memory, as those of a checked copy have no path.
+/// A dataset without paths, like a staged copy.
 class Copied final : public Dataset {
  public:
   explicit Copied(const Dataset& source) : source_(source) {}
@@ -117,7 +116,7 @@ TEST_F(ClimateFolder, NamesTheFileThatIsDamaged) {
 class StatisticsOfClimate : public ClimateFolder {
  protected:
   using Sixteen = std::array<double, 16>;
-  /// As the benchmark's file, with `type` for all that it has.
+  /// Writes a file like the benchmark's, with all values of `type`.
   std::string write_statistics(const Sixteen& low, const Sixteen& high,
                                hid_t type = H5T_IEEE_F64LE) const {
     const std::string file = (folder_.path() / "stats.h5").string();

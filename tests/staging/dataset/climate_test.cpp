@@ -1,5 +1,4 @@
 // Tests of climate samples in HDF5: round trips, types, layouts, damage, threads.
-// Hides nothing.
 #include "staging/dataset/climate.h"
 
 #include <gmock/gmock.h>
@@ -106,14 +105,14 @@ TEST(Climate, IsRefusedWhenCutAnywhere) {
   }
 }
 
-/// A file as other programs write it: groups first, then arrays of a type and layout of their own.
+/// Writes a file like those of other programs: groups first, then arrays of any type and layout.
 class OtherFile {
  public:
   explicit OtherFile(const std::filesystem::path& path) : path_(path) {
     file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     H5Gclose(H5Gcreate2(file_, "climate", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   }
-  /// `chunk`: shuffled and deflated where it is not empty.
+  /// `chunk`: if not empty, the array is chunked, shuffled and deflated.
   OtherFile& add(const char* name, hid_t stored, hid_t given, const std::vector<hsize_t>& dims,
                  const void* data, const std::vector<hsize_t>& chunk = {}) {
     const auto rank = static_cast<int>(dims.size());
@@ -155,7 +154,7 @@ class ClimateOfOthers : public testing::Test {
     begun.add("climate/data", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 5, 16}, sample_.values.data());
     return add_labels(begun, stored, chunk).bytes();
   }
-  /// Labels as numbers of type T in the file.
+  /// Labels stored as type T, one of them `odd`.
   template <class T>
   Bytes with_values(hid_t type, T odd) const {
     std::vector<T> labels(15, T{});
@@ -295,7 +294,7 @@ TEST_F(ClimateOfOthers, RefusesValuesThatAreInAnotherFile) {
               HasSubstr("climate/data: expected a dataset, found none"));
 }
 
-/// Flips bits in one byte after the other.
+/// Flips bits in each byte in turn.
 void expect_no_crash(const Bytes& file) {
   constexpr std::array kFlips = {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}};
   for (std::size_t i = 0; i < file.size(); ++i) {

@@ -1,5 +1,4 @@
 // Small climate samples, for tests.
-// Hides how they are filled.
 #pragma once
 
 #include <cstring>
@@ -23,7 +22,7 @@ inline ClimateSample made_climate(const ClimateShape& shape, int number = 0) {
   return sample;
 }
 
-/// To the last bit.
+/// Compares bitwise.
 inline bool same(const ClimateSample& a, const ClimateSample& b) {
   return a.height == b.height && a.width == b.width && a.channels == b.channels &&
          a.labels == b.labels && a.values.size() == b.values.size() &&

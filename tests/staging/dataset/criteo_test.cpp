@@ -1,5 +1,4 @@
-// Tests of click files and their records: bytes, what is refused and in which words, decoding.
-// Hides nothing.
+// Tests of click files and their records: bytes, decoding, and messages for bad data.
 #include "staging/dataset/criteo.h"
 
 #include <gmock/gmock.h>
@@ -106,7 +105,7 @@ TEST_F(Clicks, RefusesReadsBeyondTheRecords) {
 }
 
 TEST_F(Clicks, AreTheSameRecordsFromPieces) {
-  // Records of 24 bytes straddle the pieces' ends.
+  // Records of 24 bytes straddle the boundaries of pieces.
   const std::int64_t samples = 2 * ClickFile::kPieceBytes / 24 + 1000;
   const ClickFile file(write_clicks(folder_, "a.bin", kSmall, samples), kSmall);
   const auto pieces = file.pieces();
@@ -145,7 +144,7 @@ TEST_F(Clicks, TakeInAPieceOfACopyOnceInARow) {
   EXPECT_EQ(file.read(3, 1, records, last), 24) << "in place";
 }
 
-/// Says that its pieces are longer than they are.
+/// Claims longer pieces than it returns.
 class ShortPieces final : public Dataset {
  public:
   explicit ShortPieces(std::shared_ptr<const Dataset> whole) : whole_(std::move(whole)) {}

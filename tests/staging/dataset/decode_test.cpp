@@ -1,5 +1,4 @@
-// Tests of the image decoder: every encoding that datasets hold, and damage.
-// Hides nothing.
+// Tests of the image decoder: every encoding found in datasets, and damage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -132,7 +131,7 @@ TEST(DecodeImage, RefusesACutFileWhereverItIsCut) {
 TEST(DecodeImage, RefusesDamagedEntropyData) {
   const Image image = smooth_image(256, 256);
   auto jpeg = encode_jpeg(image, 90);
-  // A restart marker where none belongs.
+  // A restart marker where none is allowed.
   jpeg[jpeg.size() / 2] = std::byte{0xff};
   jpeg[jpeg.size() / 2 + 1] = std::byte{0xd3};
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_image(jpeg, "bad.JPEG"); }),

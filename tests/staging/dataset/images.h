@@ -1,5 +1,4 @@
-// Images in every encoding that a dataset may hold, for tests.
-// Hides the encoders of libjpeg and libpng.
+// Images in every encoding that a dataset may contain, for tests.
 #pragma once
 
 #include <jpeglib.h>
@@ -15,7 +14,7 @@
 
 namespace dataset {
 
-/// Colors that change slowly, so that JPEG keeps them.
+/// Colors that change slowly, so that JPEG preserves them.
 inline Image smooth_image(int height, int width) {
   Image image{height, width, {}};
   for (int y = 0; y < height; ++y) {
@@ -30,7 +29,7 @@ inline Image smooth_image(int height, int width) {
 }
 
 struct JpegForm {
-  J_COLOR_SPACE input = JCS_RGB;  ///< of the samples given
+  J_COLOR_SPACE input = JCS_RGB;  ///< color space of the samples passed in
   J_COLOR_SPACE stored = JCS_YCbCr;
   bool progressive = false;
   bool adobe_marker = false;
@@ -69,7 +68,7 @@ inline std::vector<std::byte> make_jpeg(const std::vector<std::uint8_t>& samples
   return file;
 }
 
-/// png_format: PNG_FORMAT_RGB, PNG_FORMAT_GRAY, PNG_FORMAT_RGBA ... of `samples`.
+/// png_format: the format of `samples`, such as PNG_FORMAT_RGB, PNG_FORMAT_GRAY or PNG_FORMAT_RGBA.
 inline std::vector<std::byte> make_png(const std::vector<std::uint8_t>& samples, int height,
                                        int width, unsigned png_format) {
   png_image image{};

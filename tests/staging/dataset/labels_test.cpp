@@ -1,5 +1,4 @@
 // Tests of label files.
-// Hides nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

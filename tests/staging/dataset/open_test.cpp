@@ -1,5 +1,4 @@
 // Tests of the dataset readers: every layout, and every kind of damage.
-// Hides nothing.
 #include "staging/dataset/open.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +51,7 @@ std::vector<std::int32_t> labels(const Dataset& data) {
   return all;
 }
 
-/// Out of order on purpose; "b-" sorts before "b/".
+/// Deliberately unsorted; "b-" sorts before "b/".
 const Files kFiles = {{"b/2.jpg", "b2"},     {"a/10.JPEG", "a10"}, {"b-c/1.png", "bc1"},
                       {"a/9.jpeg", "a9"},    {"b/1.jpg", "b1"},    {"b/notes.txt", "no image"},
                       {"b/.hidden.jpg", "h"}};

@@ -1,5 +1,4 @@
 // Tests of the tar reader: formats, long names, large sizes, damage.
-// Hides nothing.
 #include "staging/dataset/tar.h"
 
 #include <fmt/core.h>
@@ -35,7 +34,7 @@ void seal(std::string& archive, std::size_t offset) {
   put(archive, offset + 148, fmt::format("{:06o}", sum) + std::string(1, '\0') + " ");
 }
 
-/// A header block as POSIX has it, then the data, padded.
+/// A POSIX header block followed by the padded data.
 std::string member(const std::string& name, const std::string& data, char type = '0') {
   std::string block(512, '\0');
   put(block, 0, name.substr(0, 100));
@@ -90,7 +89,7 @@ TEST_F(Tar, JoinsThePrefixOfUstarNames) {
 TEST_F(Tar, TakesNoPrefixFromGnuHeaders) {
   std::string archive = member("x.jpg", "a");
   put(archive, 257, "ustar  ");
-  put(archive, 345, "14000000000");  // GNU keeps times there
+  put(archive, 345, "14000000000");  // GNU stores times there
   seal(archive, 0);
   EXPECT_EQ(members(archive + kEnd).at(0).name, "x.jpg");
 }
@@ -157,7 +156,7 @@ TEST_F(Tar, NamesWhatACutArchiveLost) {
   EXPECT_THAT(
       message(archive.substr(0, 1536 + 700)),
       HasSubstr("offset 1024: the archive is cut inside 'b.jpg': 3000 bytes expected, 700"));
-  // Every cut before the end mark is found, wherever it falls.
+  // Every truncation before the end mark is found.
   for (std::size_t size = 0; size < archive.size() - 1024 + 512; size += 100) {
     EXPECT_THAT(message(archive.substr(0, size)), HasSubstr("cut")) << size;
   }
@@ -206,7 +205,7 @@ TEST_F(Tar, ThrowsOrEndsForAnyDamagedByte) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 1024 / 11);  // every byte of the two headers at least
+  EXPECT_GT(refused, 1024 / 11);  // at least every tested byte of the two headers
 }
 
 }  // namespace

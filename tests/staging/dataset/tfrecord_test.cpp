@@ -1,5 +1,4 @@
-// Tests of TFRecord files: checksums, framing, the protocol buffer in them, and gzip around them.
-// Hides nothing.
+// Tests of TFRecord files: checksums, framing, Examples, and gzip.
 #include "staging/dataset/tfrecord.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +35,7 @@ std::string message(const std::function<void()>& action) {
   return base::thrown_message<base::DataError>(action);
 }
 
-/// Bit by bit, as the definition goes.
+/// Bit by bit, following the definition.
 std::uint32_t plain_crc32c(std::span<const std::byte> bytes) {
   std::uint32_t crc = 0xffffffff;
   for (const std::byte byte : bytes) {
@@ -139,7 +138,7 @@ TEST(Records, MayNotClaimMoreThanThereIs) {
   }
 }
 
-const std::string kOne("\0\0\x80\x3f", 4);  ///< as float
+const std::string kOne("\0\0\x80\x3f", 4);  ///< 1.0F as little-endian bytes
 
 TEST(Examples, AreWrittenAsProtocolBuffers) {
   const Bytes value = bytes_of("\1\2");
@@ -180,7 +179,7 @@ std::string field(int number, const std::string& content) {
 }
 
 Feature feature_of(const std::string& feature) {
-  static std::vector<Bytes> kept;  // what a BytesList points into
+  static std::vector<Bytes> kept;  // memory that a BytesList points into
   kept.push_back(bytes_of(field(1, field(1, field(1, "k") + field(2, feature)))));
   return parse_example(kept.back(), "a.tfrecord").at("k");
 }
@@ -235,7 +234,7 @@ TEST(Examples, NeverCrashWhateverTheBytes) {
   const Bytes whole = serialise_example(
       {{"i", Int64List{-5, 300}}, {"x", BytesList{value}}, {"y", FloatList{1.0F, 2.0F}}});
   const auto parse = [](Bytes bytes) {
-    bytes.shrink_to_fit();  // so that sanitizers see its end
+    bytes.shrink_to_fit();  // so that sanitizers detect reads beyond the end
     try {
       parse_example(bytes, "a.tfrecord");
     } catch (const base::DataError&) {
@@ -309,7 +308,7 @@ TEST(Gzip, NeverGivesOtherContentForDamagedBytes) {
     damaged[bit / 8] ^= std::byte{1} << (bit % 8);
     try {
       EXPECT_EQ(gunzip(damaged, kRoomy, "a.gz"),
-                content);  // time and system are not checked
+                content);  // the header's time and system have no checksum
     } catch (const base::DataError& e) {
       EXPECT_THAT(e.what(), StartsWith("a.gz: offset "));
     }

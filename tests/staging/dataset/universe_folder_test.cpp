@@ -1,5 +1,4 @@
-// Tests of folders of universes: what is listed, and how little is read for a part.
-// Hides nothing.
+// Tests of folders of universes: listing, and the bytes read for a part of a sample.
 #include "staging/dataset/universe_folder.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// Large enough that a region is more than a page.
+/// Large enough that a region takes more than a page.
 constexpr UniverseShape kSmall{{16, 16, 16}, 4};
 constexpr std::int64_t kPlane = 16 * 16 * 4 * 2;
 
@@ -138,8 +137,7 @@ TEST_F(UniverseFolder, ReadsLittleMoreThanARegionOfHdf5) {
     EXPECT_EQ(read_universe(*data, 0, shape, &region, got), kHead + region_bytes);
     EXPECT_TRUE(same(got, cut(universe, region)));
   }
-  // Rows of less than a page are read with what lies between them, but no plane that is not asked
-  // for.
+  // Rows smaller than a page are read with the gaps between them, but no other planes are read.
   const UniverseRegion box{{8, 8, 8}, {16, 16, 16}};
   const std::int64_t bytes = read_universe(*data, 0, shape, &box, got);
   EXPECT_TRUE(same(got, cut(universe, box)));
@@ -166,7 +164,7 @@ TEST_F(UniverseFolder, ReadsAllOfWhatDoesNotLieInOnePiece) {
   }
 }
 
-/// Samples in memory, as those of a checked copy have no path.
+/// A dataset without paths, like a staged copy.
 class Copied final : public Dataset {
  public:
   explicit Copied(const Dataset& source) : source_(source) {}

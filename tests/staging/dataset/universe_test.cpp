@@ -1,5 +1,4 @@
 // Tests of universes in every format: round trips, regions, damage, threads.
-// Hides nothing.
 #include "staging/dataset/universe.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +14,7 @@
 #include "staging/dataset/tfrecord.h"
 #include "staging/dataset/universes.h"
 
-/// HDF5 forgets to free what it read of a file with damaged headers.
+/// HDF5 leaks what it has read of a file with damaged headers.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace dataset {
@@ -149,7 +148,7 @@ TEST(Universe, IsRefusedWhenCutAnywhere) {
 
 enum class Flipped { kEveryByte, kAllButZeros };
 
-/// Flips bits in one byte after the other.
+/// Flips bits in each byte in turn.
 void expect_no_crash(const Bytes& file, Flipped flipped) {
   constexpr std::array kFlips = {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}};
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -311,7 +310,7 @@ TEST_F(UniverseInHdf5, RefusesDamagedCompressedCounts) {
   chunked.chunk = chunked.dims;
   chunked.data = counts.data();
   Bytes file = written({chunked, y()});
-  const std::size_t at = text_of(file).find("\x78\x9c");  // zlib's first bytes
+  const std::size_t at = text_of(file).find("\x78\x9c");  // the first bytes of a zlib stream
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(decode_universe(file, kTiny, "u").counts, counts);
   file[at + 2] = std::byte{0xff};

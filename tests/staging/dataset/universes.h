@@ -1,5 +1,4 @@
-// Small universes and what is done to their bytes, for tests.
-// Hides how they are filled, and HDF5's calls for files that the encoder does not write.
+// Small universes, and HDF5 files that the encoder does not write, for tests.
 #pragma once
 
 #include <hdf5.h>
@@ -35,7 +34,7 @@ inline Universe made_universe(const UniverseShape& shape, int number = 0) {
   return universe;
 }
 
-/// The plain loop that regions are compared with.
+/// A plain loop, as reference for regions.
 inline Universe cut(const Universe& whole, const UniverseRegion& region) {
   Universe part;
   part.extents = region.count;
@@ -89,7 +88,7 @@ struct H5Array {
   const void* data = nullptr;
 };
 
-/// A file as other programs write it; deflated where it is chunked.
+/// Writes a file like those of other programs; chunked arrays are deflated.
 inline std::string write_h5(const std::filesystem::path& path, const std::vector<H5Array>& arrays) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   for (const H5Array& array : arrays) {
