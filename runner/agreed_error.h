@@ -1,5 +1,4 @@
 // A failure that every rank throws at the same place, with the same message.
-// Hides nothing.
 #pragma once
 
 #include <string>

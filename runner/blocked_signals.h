@@ -1,11 +1,11 @@
-// Threads beside the main thread, which all signals are for.
+// Keeps signals away from helper threads, so that the main thread handles all of them.
 #pragma once
 
 #include <csignal>
 
 namespace runner {
 
-/// A thread that is started while it lives gets no signal.
+/// Threads started while this object lives receive no signals.
 class [[nodiscard]] BlockedSignals {
  public:
   BlockedSignals() {

@@ -1,5 +1,4 @@
-// Page caches, dropped through /proc and checked with mincore on a probe file.
-// Hides the probe.
+// Drops page caches through /proc and checks a probe file with mincore.
 #include "runner/caches.h"
 
 #include <fcntl.h>
@@ -21,12 +20,12 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kProbeBytes = std::size_t{1} << 20;
-/// On a disk by convention, unlike /tmp; a memory file system never loses its pages.
+/// By convention on a disk, unlike /tmp: a memory file system never drops its pages.
 constexpr char kProbeTemplate[] = "/var/tmp/trainmark-probe-XXXXXX";
 constexpr char kDropCaches[] = "/proc/sys/vm/drop_caches";
 constexpr char kProved[] = "a resident file was no longer resident";
 
-/// A file without a name, written, synced and read, so that its pages are clean and resident.
+/// An unlinked file, written, synced and read, so that its pages are clean and resident.
 base::Descriptor make_probe() {
   std::array<char, sizeof(kProbeTemplate)> path{};
   std::memcpy(path.data(), kProbeTemplate, sizeof(kProbeTemplate));
@@ -41,7 +40,7 @@ base::Descriptor make_probe() {
   return ready ? std::move(file) : base::Descriptor();
 }
 
-/// How many of the probe's pages are in memory; nothing if the kernel does not tell.
+/// The number of the probe's pages in memory; nothing if the kernel does not tell.
 std::optional<std::size_t> resident_pages(const base::Descriptor& probe) {
   void* map = ::mmap(nullptr, kProbeBytes, PROT_READ, MAP_SHARED, probe.get(), 0);
   if (map == MAP_FAILED) return std::nullopt;
@@ -65,7 +64,7 @@ CacheClearing clear_page_cache() {
   }
   const base::Descriptor drop(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
   if (!drop) return {false, fmt::format("cannot open {}: {}", kDropCaches, std::strerror(errno))};
-  // Dirty pages are not dropped.
+  // The kernel does not drop dirty pages.
   ::sync();
   if (::write(drop.get(), "3\n", 2) != 2) {
     return {false, fmt::format("cannot write {}: {}", kDropCaches, std::strerror(errno))};
@@ -81,7 +80,7 @@ CacheClearing clear_caches(const std::string& mode, const Communicator& world,
   if (mode == "never") return {false, "the configuration says never"};
   CacheClearing mine{true, kProved};
   if (topology.is_node_leader()) mine = clear_page_cache();
-  // The first rank that failed speaks for all.
+  // The lowest rank that failed gives the reason.
   const std::int64_t speaker =
       world.allreduce_min(mine.cleared ? std::int64_t{world.size()} : std::int64_t{world.rank()});
   if (speaker == world.size()) return {true, kProved};

@@ -1,5 +1,4 @@
-// Dropping the page caches before a run, with proof.
-// Hides drop_caches and how its effect is seen.
+// Drops the page caches before a run and proves it.
 #pragma once
 
 #include <string>
@@ -13,11 +12,11 @@ struct CacheClearing {
   std::string reason;    ///< why not, or how it was proved; the same on every rank
 };
 
-/// Drops this machine's page cache, and proves it: a file of ours that was resident no longer is.
+/// Drops this machine's page cache. Proof: a probe file that was resident no longer is.
 CacheClearing clear_page_cache();
 
 /// Collective. One rank per node clears. `mode` as RunConfig::clear_caches: auto, never, required.
-/// Throws SystemError on every rank if it is required and did not happen.
+/// Throws SystemError on every rank if mode is required and the caches were not cleared.
 CacheClearing clear_caches(const std::string& mode, const Communicator& world,
                            const Topology& topology);
 

@@ -1,5 +1,4 @@
-// Folders of checkpoints.
-// Hides file names and their parsing.
+// Folders of checkpoints and the names in them.
 #include "runner/checkpoint_folder.h"
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ constexpr std::string_view kPartEnding = ".h5.part";
 constexpr std::string_view kRunPrefix = "result_";
 constexpr std::string_view kRunEnding = ".checkpoints";
 
-/// Takes `word` off the front of `text`.
+/// Removes the prefix `word` from `text`.
 bool take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -40,7 +39,7 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return number;
 }
 
-/// The parts of "checkpoint_<number>_step_<steps><ending>".
+/// Parses "checkpoint_<number>_step_<steps><ending>".
 std::optional<CheckpointFile> parse_name(std::string_view name, std::string_view ending) {
   CheckpointFile file;
   if (!take(name, kPrefix)) return std::nullopt;
@@ -51,7 +50,7 @@ std::optional<CheckpointFile> parse_name(std::string_view name, std::string_view
   return CheckpointFile{"", *number, *steps};
 }
 
-/// Names in the folder; none where it is not there.
+/// Names in the folder; empty if it does not exist.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -115,10 +114,10 @@ std::vector<std::string> saved_runs(const std::string& root) {
   for (const std::string& folder : run_folders(root)) {
     const std::vector<CheckpointFile> files = list_checkpoints(folder);
     if (files.empty()) continue;
-    std::error_code gone;  // its run goes on, and removes what is old
+    std::error_code gone;  // the run may still be going and have pruned this file
     found.emplace_back(fs::last_write_time(files.back().path, gone), folder);
   }
-  // Of equal times that of the later run.
+  // Equal times: the later run first.
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> folders;
   for (auto& [time, folder] : found) folders.push_back(std::move(folder));

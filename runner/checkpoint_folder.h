@@ -1,5 +1,4 @@
-// The checkpoints of a training in their folder: names, the newest, which may go.
-// Hides directory scans.
+// The folder of a training's checkpoints: file names, the newest checkpoint, which to remove.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,8 @@
 
 namespace runner {
 
-/// A complete file checkpoint_<number>_step_<steps>.h5. Numbers count what was written here; steps
-/// fall where somebody resumed from an earlier one.
+/// A complete file checkpoint_<number>_step_<steps>.h5. `number` counts the files written to this
+/// folder; `steps` decreases after a resume from an earlier checkpoint.
 struct CheckpointFile {
   std::string path;
   std::int64_t number = 0, steps = 0;
@@ -18,27 +17,26 @@ struct CheckpointFile {
 /// "<folder>/checkpoint_0007_step_1200.h5"
 std::string checkpoint_path(const std::string& folder, std::int64_t number, std::int64_t steps);
 
-/// By number; none where the folder is not there. Unfinished files (.part) do not count. Throws
-/// SystemError.
+/// Sorted by number; empty if the folder does not exist. Unfinished files (.part) do not count.
+/// Throws SystemError.
 std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
 
-/// "<root>/result_<number>.checkpoints": the folder of that run.
+/// "<root>/result_<number>.checkpoints": the folder of run `result_number`.
 std::string folder_of_run(const std::string& root, std::int64_t result_number);
 
-/// In a folder whose run came to its end by itself: there is nothing left to do for a job that is
-/// started again.
+/// Marks the folder of a run that ended by itself: a restarted job has nothing left to do.
 inline constexpr char kFinishedFile[] = "finished";
 
-/// The folders of runs below `root` that have checkpoints, that which was written last first.
+/// The folders of runs below `root` that have checkpoints, the most recently written first.
 std::vector<std::string> saved_runs(const std::string& root);
 
-/// What --resume PATH may mean, best first. A file: itself. A folder of checkpoints: all of it,
-/// newest first. A folder that has folders of runs: those of the last run that has any. Throws
-/// DataError when there is none.
+/// What --resume PATH may mean, best first. A file: itself. A folder of checkpoints: all of them,
+/// newest first. A folder with folders of runs: the checkpoints of the last run that has any.
+/// Throws DataError if there is none.
 std::vector<std::string> resume_candidates(const std::string& path);
 
-/// Removes unfinished files and all checkpoints but the last `keep_last`. Returns what went wrong,
-/// "" when nothing did: an old checkpoint too many is no reason to end a run.
+/// Removes unfinished files and all checkpoints but the last `keep_last`. Returns an error message
+/// or "": a leftover checkpoint is no reason to end a run.
 std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last);
 
 }  // namespace runner

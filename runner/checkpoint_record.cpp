@@ -1,5 +1,4 @@
 // The JSON form of a checkpoint's record, and the comparison of configurations.
-// Hides key names.
 #include "runner/checkpoint_record.h"
 
 #include <fmt/format.h>
@@ -116,10 +115,11 @@ CheckpointRecord parse_record(const std::string& text, const std::string& name) 
     record.position =
         parse_position(base::ObjectReader(object_in(all, kPosition, name), name + ": /position"));
   } catch (const base::ConfigError& e) {
-    throw base::DataError(e.what());  // no configuration: what a program wrote is damaged
+    throw base::DataError(e.what());  // not a configuration, but a damaged file that a program
+                                      // wrote
   }
   record.config = object_in(all, kConfig, name);
-  rename_old_keys(record.config, name);  // so that it can be compared with one of today
+  rename_old_keys(record.config, name);  // so that it compares with today's keys
   record.data = object_in(all, kData, name);
   record.environment = object_in(all, kEnvironment, name);
   return record;

@@ -1,5 +1,4 @@
-// The policy of checkpoints.
-// Hides numbering and clean-up.
+// Saves checkpoints: policy, numbering and clean-up.
 #include "runner/checkpointer.h"
 
 #include <fmt/format.h>
@@ -38,7 +37,7 @@ void Checkpointer::take_folder(std::unique_ptr<FolderLock> lock) {
 }
 
 void Checkpointer::note_finished() const {
-  if (lock_ == nullptr) return;  // another rank, or nothing was ever saved
+  if (lock_ == nullptr) return;  // another rank, or nothing was saved
   if (!std::ofstream(folder_ + "/" + kFinishedFile).flush()) {
     doors_.console.warn(fmt::format("{}: cannot note that its run is finished", folder_));
   }
@@ -57,7 +56,7 @@ void Checkpointer::lock_folder() {
 
 bool Checkpointer::wanted_here() {
   if (doors_.requested && doors_.requested()) return true;
-  // One clock decides: those of other ranks would ask again moments later.
+  // One clock decides: other ranks' clocks would ask again moments later.
   if (config_.every_minutes <= 0.0 || doors_.world.rank() != 0) return false;
   return static_cast<double>(doors_.clock.steady_ns() - last_ns_) >=
          config_.every_minutes * kNsPerMinute;
@@ -75,7 +74,7 @@ bool Checkpointer::is_due(std::int64_t steps_done) const {
 std::string Checkpointer::next_path(std::int64_t steps_done) {
   if (lock_ == nullptr) lock_folder();
   lock_->require_ours();
-  // What a killed run left unfinished would take space that this one needs.
+  // Files that a killed run left unfinished would take the space that this checkpoint needs.
   const std::string problem = prune_checkpoints(folder_, config_.keep_last);
   if (!problem.empty()) doors_.console.warn(problem);
   const std::vector<CheckpointFile> files = list_checkpoints(folder_);
@@ -91,7 +90,7 @@ void Checkpointer::save(const RunPosition& position, Workload& workload) {
   const std::vector<base::StateArray> arrays = workload.state();
   doors_.format.write(doors_.world, path, to_text(record), arrays);
   last_ns_ = doors_.clock.steady_ns();
-  // A signal to all ranks may reach some behind the vote: this was the checkpoint that it meant.
+  // A signal sent to all ranks may reach some after the vote; this checkpoint answers it.
   if (doors_.requested) (void)doors_.requested();
   if (doors_.world.rank() != 0) return;
   const std::string problem = prune_checkpoints(folder_, config_.keep_last);

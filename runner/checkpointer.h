@@ -1,5 +1,5 @@
-// Saves a run while it goes on: when, under which name, and what goes when a new one is complete.
-// Hides the order of these steps; the file format is given by main.
+// Saves checkpoints during a run: when, under which name, and which old ones to remove. main
+// supplies the file format.
 #pragma once
 
 #include <cstdint>
@@ -19,54 +19,54 @@
 
 namespace runner {
 
-/// What a file of a checkpoint holds.
+/// The content of a checkpoint file.
 struct CheckpointContent {
-  std::string about;  ///< the text that it was written with
+  std::string about;  ///< the text that write() was given
   std::unique_ptr<base::StateSource> arrays;
 };
 
-/// The file format, given by main, so that the runner knows none. Both calls are collective and
+/// The file format; main supplies it, so that the runner depends on none. Both collective calls
 /// throw AgreedErrors that name the file.
 struct CheckpointFormat {
-  /// The file appears at `path` whole and safe on the device, or not at all.
+  /// The file appears at `path` complete and synced to the device, or not at all.
   std::function<void(const Communicator& world, const std::string& path, const std::string& about,
                      const std::vector<base::StateArray>& arrays)>
       write;
-  /// Checks all of the file's content first.
+  /// Checks the whole content of the file first.
   std::function<CheckpointContent(const Communicator& world, const std::string& path)> open;
-  /// The text alone, after a check of the header; not collective. Throws DataError.
+  /// Returns the text alone, after a check of the header; not collective. Throws DataError.
   std::function<std::string(const std::string& path)> read_about;
 };
 
-/// What surrounds a Checkpointer; all outlive it.
+/// The dependencies of a Checkpointer; all outlive it.
 struct CheckpointDoors {
   const Communicator& world;
   const base::Clock& clock;
   Console& console;
   const CheckpointFormat& format;
-  /// Asked on every rank, one yes is enough; a yes is forgotten when it was given (SIGUSR1).
+  /// Asked on every rank; one yes is enough. Each request (SIGUSR1) is reported once.
   std::function<bool()> requested;
   FolderOwner owner = {};  ///< how other runs see this one
 };
 
 class Checkpointer {
  public:
-  /// `folder` appears with the first checkpoint. `run_config` and `environment`: see
+  /// `folder` is created by the first checkpoint. `run_config` and `environment`: see
   /// CheckpointRecord.
   Checkpointer(const CheckpointConfig& config, std::string folder, nlohmann::json run_config,
                nlohmann::json environment, const CheckpointDoors& doors);
 
-  /// Collective. Takes the folder for this run, with the first save() at the latest; `lock`: on
-  /// rank 0 it is ours already. Throws AgreedError where a live run has it.
+  /// Collective. Locks the folder for this run; otherwise the first save() does. `lock`: on rank 0,
+  /// a lock that this run already holds. Throws AgreedError if a live run has locked it.
   void take_folder(std::unique_ptr<FolderLock> lock = nullptr);
-  /// Not collective. The run came to its end by itself: see kFinishedFile.
+  /// Not collective. Records that the run ended by itself: see kFinishedFile.
   void note_finished() const;
-  /// Whether this rank asks for a checkpoint now: not collective, and ranks may differ.
+  /// Whether this rank asks for a checkpoint now. Not collective; ranks may differ.
   bool wanted_here();
-  /// Steps from `steps_done` to the next checkpoint by steps.
+  /// Steps from `steps_done` to the next checkpoint that `every_steps` asks for.
   std::int64_t steps_until_due(std::int64_t steps_done) const;
   bool is_due(std::int64_t steps_done) const;
-  /// Collective. Throws AgreedError; checkpoints before this one then stay as they are.
+  /// Collective. Throws AgreedError; earlier checkpoints are then unchanged.
   void save(const RunPosition& position, Workload& workload);
 
  private:
@@ -80,7 +80,7 @@ class Checkpointer {
   std::unique_ptr<FolderLock> lock_;  ///< on rank 0
 };
 
-/// What a resumed run must have in common with the one that was saved.
+/// Facts about the data that must be the same in a resumed run as in the saved one.
 nlohmann::json data_facts(const WorkloadInfo& info);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
 // Measures the offsets of clocks.
-// Hides the messages to and fro.
 #include "runner/clock_offsets.h"
 
 #include <vector>
@@ -7,7 +6,7 @@
 namespace runner {
 namespace {
 
-/// The shortest of so many is not disturbed by others, and they are over within a few milliseconds.
+/// Enough that the shortest round trip is undisturbed; all take a few milliseconds together.
 constexpr int kRoundTrips = 40;
 
 template <class T>
@@ -15,7 +14,7 @@ std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// On rank 0.
+/// Runs on rank 0.
 telemetry::ClockOffset ask(const Communicator& world, const base::Clock& clock, int rank) {
   std::vector<telemetry::RoundTrip> trips(kRoundTrips);
   for (telemetry::RoundTrip& trip : trips) {
@@ -27,7 +26,7 @@ telemetry::ClockOffset ask(const Communicator& world, const base::Clock& clock, 
   return telemetry::estimate_offset(trips);
 }
 
-/// On the rank that is asked.
+/// Runs on the rank that is asked.
 void answer(const Communicator& world, const base::Clock& clock) {
   for (int i = 0; i < kRoundTrips; ++i) {
     std::int64_t asked_ns = 0;
@@ -43,7 +42,7 @@ telemetry::ClockOffset measure_clock_offset(const Communicator& world, const Top
                                             const base::Clock& clock) {
   telemetry::ClockOffset mine;
   mine.there_ns = clock.steady_ns();
-  int nodes = 1;  // met so far; they are numbered as their first ranks come
+  int nodes = 1;  // seen so far; nodes are numbered in the order of their first ranks
   for (int leader = 1; leader < world.size(); ++leader) {
     if (topology.node_of_rank[static_cast<std::size_t>(leader)] != nodes) continue;
     ++nodes;

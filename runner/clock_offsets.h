@@ -1,5 +1,4 @@
-// How far the clocks of other hosts are from rank 0's.
-// Hides the messages to and fro.
+// The offsets of other hosts' clocks from rank 0's.
 #pragma once
 
 #include "runner/communicator.h"
@@ -7,8 +6,9 @@
 
 namespace runner {
 
-/// Collective. From this rank's clock to rank 0's, by messages between rank 0 and the first rank of
-/// each other node, one node after the other; ranks of rank 0's node have its clock.
+/// Collective. The offset from this rank's clock to rank 0's, measured by messages between rank 0
+/// and the first rank of each other node, one node at a time. Ranks of rank 0's node share its
+/// clock.
 telemetry::ClockOffset measure_clock_offset(const Communicator& world, const Topology& topology,
                                             const base::Clock& clock);
 

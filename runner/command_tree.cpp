@@ -1,5 +1,5 @@
-// The commands of the program with their options, as plain data.
-// Hides CLI11's application, whose types of values are text: "TEXT:{open,closed}".
+// Reads the commands and options from CLI11, which gives types of values as text:
+// "TEXT:{open,closed}".
 #include "runner/command_tree.h"
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,8 @@
 namespace runner {
 namespace {
 
-/// What CLI11 puts before a colon and what checks ask for: "INT:INT in [1 - 8]".
+/// The type that CLI11 puts before a colon and a check's description: "INT:INT in [1 - 8]" gives
+/// "INT".
 std::string type_of_value(const std::string& type) {
   for (const char* name : {"TEXT", "INT", "UINT", "FLOAT", "NUMBER", "BOOLEAN"}) {
     if (type == name || type.starts_with(name + std::string(":"))) return name;
@@ -24,7 +25,7 @@ ValueKind kind_of(const std::string& type) {
                                                                : ValueKind::kText;
 }
 
-/// What stands between braces, and only there.
+/// The list between braces; empty if there are no braces.
 std::vector<std::string> choices_in(const std::string& type) {
   const std::size_t open = type.find('{'), close = type.rfind('}');
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
@@ -34,7 +35,7 @@ std::vector<std::string> choices_in(const std::string& type) {
   return choices;
 }
 
-/// "INT:INT in [1 - 8]" -> "INT in [1 - 8]", "TEXT:{a,b}" -> "{a,b}", "FIRST:LAST" as it is.
+/// "INT:INT in [1 - 8]" -> "INT in [1 - 8]", "TEXT:{a,b}" -> "{a,b}"; "FIRST:LAST" stays.
 std::string shown(const std::string& type) {
   const std::string of_value = type_of_value(type);
   return of_value.empty() || of_value == type ? type : type.substr(of_value.size() + 1);

@@ -1,5 +1,5 @@
-// The commands of the program with their options, as plain data: what completion and man pages are
-// written from. Hides CLI11's application.
+// The program's commands and options as plain data, from which completion and man pages are
+// written. Hides CLI11's application.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ class App;
 
 namespace runner {
 
-/// What an option, or an argument without a name, takes. kWord: a number or a form such as
-/// KEY=VALUE, of which no shell knows more; kText: a file, or other text.
+/// The kind of value that an option or a positional argument takes. kWord: a number or a form such
+/// as KEY=VALUE that a shell cannot complete. kText: a file, or other text.
 enum class ValueKind { kNone, kWord, kText };
 
 struct OptionFacts {
-  std::vector<std::string> names;  ///< "-h", "--help"; none of an argument without a name
-  std::string place;               ///< name of such an argument: "CONFIG"
+  std::vector<std::string> names;  ///< "-h", "--help"; empty for a positional argument
+  std::string place;               ///< name of a positional argument: "CONFIG"
   ValueKind kind = ValueKind::kNone;
   std::string value;                 ///< how help shows the value: "TEXT", "INT in [1 - 8]"
-  std::vector<std::string> choices;  ///< the only values, where there are such
+  std::vector<std::string> choices;  ///< the only allowed values; empty: not limited to a list
   std::string help;
   std::string fallback;  ///< default, as help shows it
   bool is_required = false;
@@ -30,7 +30,7 @@ struct OptionFacts {
 };
 
 struct CommandFacts {
-  std::string name;     ///< of the program itself at the root
+  std::string name;     ///< at the root: the program's name
   std::string summary;  ///< one sentence
   std::string footer;   ///< an example, or the exit codes
   std::vector<OptionFacts> options;

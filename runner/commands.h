@@ -1,5 +1,4 @@
-// The commands that train or look at the machine, and what they need from other rooms.
-// Hides their options.
+// The commands that train or inspect the machine, and their dependencies.
 #pragma once
 
 #include <functional>
@@ -17,7 +16,7 @@ namespace runner {
 
 enum class StagedCopies { kList, kRemoveUnused };
 
-/// What rooms above this one give; wired in main.
+/// Dependencies that layers above the runner supply; wired in main.
 struct CommandParts {
   std::vector<WorkloadEntry> workloads;
   MakeStateWriter make_state_writer;
@@ -25,8 +24,8 @@ struct CommandParts {
   std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;
   std::function<std::unique_ptr<OutputSink>(const std::string& path)> make_output_sink;
   std::function<nlohmann::json()> libraries;  ///< names and versions
-  /// The staged copies in a folder of this node: an array of what they are, and if they were
-  /// removed.
+  /// The staged copies in a folder of this node: an array with a description of each, and whether
+  /// it was removed.
   std::function<nlohmann::json(const std::string& folder, StagedCopies what)> staged_copies;
   SummarizeSet summarize_set;
   AuditPlan audit_plan;  ///< empty: only rule files are applied

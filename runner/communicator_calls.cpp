@@ -1,5 +1,5 @@
-// The MPI behind Communicator: error codes to exceptions, counts cut to what MPI's int can say.
-// Hides handles, datatypes, and which calls may run while an exception unwinds (none).
+// MPI calls behind Communicator: error codes become exceptions, counts are split to fit MPI's int,
+// and no collective call runs while an exception unwinds.
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -19,20 +19,21 @@
 namespace runner {
 namespace {
 
-/// Elements per blocking call. Far below INT_MAX, because one call over 64 MB moves a fraction of
-/// what the same bytes in pieces of a few MB do (Open MPI's shared-memory allreduce).
+/// Elements per blocking call. Far below INT_MAX, because Open MPI's shared-memory allreduce is
+/// several times slower for one call over 64 MB than for pieces of a few MB.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-/// Elements per nonblocking call: callers cut their own buckets, so only the int limit matters.
+/// Elements per nonblocking call: callers split their buckets themselves, so only the int limit
+/// matters.
 constexpr std::size_t kLargestPiece = std::size_t{1} << 30;
 
 constexpr std::size_t kPieceBytes = kPiece * sizeof(float);
-/// Messages from one rank to another come in the order in which they were sent.
+/// One tag is enough: messages between two ranks arrive in the order sent.
 constexpr int kTag = 0;
 
 constexpr const char* kWaitall = "MPI_Waitall";
 
-/// Calls use(first, count) for consecutive pieces of `size` elements, which is the same on every
-/// rank.
+/// Calls use(first, count) for consecutive pieces of `size` elements; `size` must be the same on
+/// every rank.
 template <class Use>
 void in_pieces(std::size_t size, std::size_t piece, Use use) {
   for (std::size_t first = 0; first < size; first += piece) {
@@ -60,7 +61,7 @@ Pending& Pending::operator=(Pending&& from) noexcept {
 Pending::~Pending() {
   if (state_ == nullptr || unwinding_or_finalized()) return;
   const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
-  // An error cannot leave a destructor; whoever cares calls wait().
+  // A destructor cannot throw; callers that must see errors call wait().
   MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(),
               MPI_STATUSES_IGNORE);
 }
@@ -229,7 +230,7 @@ std::string Communicator::receive_text(int from) const {
 
 void Communicator::abort(base::ExitCode code, const std::string& message) const {
   std::fflush(nullptr);
-  // One write, so that the messages of several ranks do not mix.
+  // A single write, so that messages of several ranks do not interleave.
   const std::string line = fmt::format("rank {}: {}\n", state_->rank, message);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
@@ -238,7 +239,7 @@ void Communicator::abort(base::ExitCode code, const std::string& message) const 
 
 void Communicator::abort_together(base::ExitCode code, const std::string& message) const {
   if (state_->rank == 0) abort(code, message);
-  // Rank 0 ends this process within moments; should it be gone already, we end by ourselves.
+  // Rank 0 ends this process within moments. If it is gone already, exit here.
   std::this_thread::sleep_for(std::chrono::seconds(5));
   std::_Exit(static_cast<int>(code));
 }

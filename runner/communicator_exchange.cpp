@@ -1,6 +1,6 @@
-// Calls to which each rank gives a part of its own size: gathering, scattering, all to all.
-// Hides how sizes beyond MPI's int are told, and what MPI must be able to read until an exchange
-// ends.
+// Calls in which each rank passes a part of a size of its own: gather, scatter, all-to-all. Sizes
+// beyond MPI's int are expressed in larger datatypes; arguments that MPI reads asynchronously are
+// kept until the exchange ends.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -134,9 +134,9 @@ RankParts consecutive_parts(std::vector<std::int64_t> counts) {
 
 namespace {
 
-/// Bytes that MPI can count by an int without a datatype of ours.
+/// Largest count of single bytes that fits MPI's int.
 constexpr std::int64_t kMostOfABuffer = std::numeric_limits<int>::max();
-/// Of a unit, which an int counts, too.
+/// Largest unit in bytes; its size is an int, too.
 constexpr std::int64_t kLargestUnit = std::int64_t{1} << 30;
 
 void require_parts(const char* call, const RankParts& parts, std::size_t bytes, int ranks) {
@@ -154,7 +154,7 @@ void require_parts(const char* call, const RankParts& parts, std::size_t bytes, 
   }
 }
 
-/// The part of `own` is left out.
+/// Leaves out the part of rank `own`.
 MpiParts in_units(const RankParts& parts, int own) {
   std::uint64_t bits = 0;
   std::int64_t largest = 0;
@@ -180,7 +180,7 @@ MpiParts in_units(const RankParts& parts, int own) {
   return units;
 }
 
-/// One part of `bytes`, in units as above.
+/// One part of `bytes`, in units as in in_units().
 MpiParts one_part(std::size_t bytes) {
   return in_units({{static_cast<std::int64_t>(bytes)}, {0}}, -1);
 }

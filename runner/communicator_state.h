@@ -1,5 +1,5 @@
-// What the files behind Communicator share: MPI's handles, requests, and the account of a call.
-// Hides nothing from them; nobody else includes it.
+// Shared by the files that implement Communicator only: MPI handles, requests and the accounting of
+// a call.
 #pragma once
 
 #include <mpi.h>
@@ -25,10 +25,10 @@ inline MPI_Datatype datatype(const double&) { return MPI_DOUBLE; }
 inline MPI_Datatype datatype(const std::int64_t&) { return MPI_INT64_T; }
 inline MPI_Datatype datatype(const std::byte&) { return MPI_BYTE; }
 
-/// Elements that one gathering call collects in total.
+/// Elements that one gather call collects in total.
 inline constexpr std::size_t kGatherPiece = std::size_t{1} << 22;
 
-/// MPI_Comm_free is collective: while an exception unwinds, the other ranks, if any, are elsewhere.
+/// MPI_Comm_free is collective: while an exception unwinds, other ranks may be elsewhere.
 struct CommTraits {
   using Raw = MPI_Comm;
   static Raw null() { return MPI_COMM_NULL; }
@@ -48,31 +48,31 @@ struct DatatypeTraits {
   }
 };
 
-/// Who is told of the calls; shared by all communicators that stem from one world.
+/// The receivers of accounting; shared by all communicators derived from one world.
 struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
   base::Activity activity;
 };
 
-/// A buffer's parts in MPI's terms: ints in units of some bytes.
+/// A buffer's parts in MPI's terms: ints that count units of one or more bytes.
 struct MpiParts {
   MPI_Datatype type = MPI_BYTE;
-  base::UniqueHandle<DatatypeTraits> own_type;  ///< where the unit is more than a byte
+  base::UniqueHandle<DatatypeTraits> own_type;  ///< set if the unit is larger than a byte
   std::vector<int> counts, places;
 };
 
 struct Pending::State {
   std::shared_ptr<Accounting::Book> book;
   std::vector<MPI_Request> requests;
-  std::list<MpiParts> parts;  ///< MPI reads them until the end
+  std::list<MpiParts> parts;  ///< MPI reads them until the operation ends
   std::int64_t bytes_sent = 0;
 };
 
-/// A call that waits for other ranks: whoever watches this one sees it there, and the telemetry, if
-/// any, has its time and bytes.
+/// A call that waits for other ranks. The activity shows it, and telemetry, if present, records its
+/// time and bytes.
 class BlockingCall {
  public:
-  /// Between `ranks`, to which this one gives `bytes`.
+  /// A call among `ranks` ranks in which this one sends `bytes`.
   BlockingCall(Accounting::Book& book, const char* name, std::int64_t bytes, int ranks)
       : waiting_(book.activity, name), telemetry_(book.telemetry), is_transfer_(ranks > 1) {
     if (telemetry_ == nullptr) return;
@@ -101,7 +101,7 @@ struct Communicator::State {
     check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
 
-  /// Opens the account of a blocking call to which this rank gives `bytes`.
+  /// Starts accounting for a blocking call in which this rank sends `bytes`.
   BlockingCall blocking_call(const char* name, std::size_t bytes = 0) const {
     count_sent(bytes);
     return {*book, name, static_cast<std::int64_t>(bytes), size};
@@ -110,7 +110,7 @@ struct Communicator::State {
     if (book->telemetry == nullptr || size == 1) return;
     book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
   }
-  /// A nonblocking operation, to which this rank gives `bytes`, without requests yet.
+  /// A nonblocking operation in which this rank sends `bytes`, without requests yet.
   Pending pending(std::size_t bytes) const {
     count_sent(bytes);
     Pending pending;
@@ -124,8 +124,8 @@ struct Communicator::State {
   void allreduce_sum(std::span<T> data) const;
   template <class T>
   T allreduce(T value, MPI_Op operation) const;
-  /// The elements of every rank, in rank order, on root. Goes round by round, each rank sending at
-  /// most its part of kGatherPiece, so that no count and no displacement outgrows an int.
+  /// Gathers the elements of every rank, in rank order, on root. Works in rounds; in each, a rank
+  /// sends at most its share of kGatherPiece, so that no count or displacement overflows an int.
   template <class T>
   std::vector<std::vector<T>> gather(std::span<const T> mine, int root) const;
 

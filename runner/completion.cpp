@@ -1,5 +1,4 @@
-// Completion of command lines by bash and zsh.
-// Hides both shells' languages.
+// Command-line completion for bash and zsh.
 #include "runner/completion.h"
 
 #include <fmt/format.h>
@@ -9,7 +8,7 @@
 namespace runner {
 namespace {
 
-/// As a word of a shell.
+/// Quotes `text` as one shell word.
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
@@ -20,7 +19,8 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// Calls `visit` with each command and its path, " stage" below the program, the program first.
+/// Calls `visit` with each command and its path, the program first. The program's path is ""; its
+/// subcommand stage has " stage".
 using Visit = std::function<void(const CommandFacts&, const std::string& path)>;
 void for_each(const CommandFacts& command, const std::string& path, const Visit& visit) {
   visit(command, path);
@@ -57,7 +57,7 @@ _{0}() {{
     case "$path ${{COMP_WORDS[i]}}" in
 )";
 
-/// The lines of a `case` that names every path below the program.
+/// The patterns of a `case` branch that lists every path below the program.
 std::string bash_paths(const CommandFacts& program) {
   std::vector<std::string> paths;
   for_each(program, "", [&](const CommandFacts&, const std::string& path) {
@@ -74,7 +74,7 @@ std::string bash_values(const OptionFacts& option, const std::string& program) {
   return option.kind == ValueKind::kWord ? ":" : fmt::format("_{}_files", program);
 }
 
-/// The lines that complete the value of an option.
+/// The `case` branches that complete an option's value.
 std::string bash_option_values(const CommandFacts& program) {
   std::string lines;
   for_each(program, "", [&](const CommandFacts& command, const std::string& path) {
@@ -89,7 +89,7 @@ std::string bash_option_values(const CommandFacts& program) {
   return lines;
 }
 
-/// Names of options behind a dash, else commands, choices or files.
+/// Completes option names after a dash, else commands, choices or files.
 std::string bash_words(const CommandFacts& program) {
   std::string lines;
   for_each(program, "", [&](const CommandFacts& command, const std::string& path) {
@@ -116,7 +116,7 @@ std::string bash_words(const CommandFacts& program) {
 
 // zsh ----------------------------------------------------------------------------------------
 
-/// Without what _arguments takes for its own: brackets, colons, backslashes.
+/// Escapes the characters special to _arguments: brackets, colons, backslashes.
 std::string zsh_text(const std::string& text) {
   std::string plain;
   for (const char c : text) {
@@ -126,7 +126,7 @@ std::string zsh_text(const std::string& text) {
   return plain;
 }
 
-/// What completes a value: ":value:(a b)", ":value:_files", ":value: " for a word.
+/// The action that completes a value: ":value:(a b)", ":value:_files", or ":value: " for a word.
 std::string zsh_value(const OptionFacts& option, const std::string& name) {
   if (!option.choices.empty()) {
     return fmt::format(":{}:({})", zsh_text(name), joined(option.choices));
@@ -134,7 +134,7 @@ std::string zsh_value(const OptionFacts& option, const std::string& name) {
   return fmt::format(":{}:{}", zsh_text(name), option.kind == ValueKind::kWord ? " " : "_files");
 }
 
-/// The specifications that _arguments gets for an option, one for each of its names.
+/// The _arguments specifications of an option, one for each of its names.
 std::vector<std::string> zsh_specifications(const OptionFacts& option) {
   if (option.is_argument()) {
     return {quoted((option.repeats ? "*" : "") + zsh_value(option, option.place))};

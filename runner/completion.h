@@ -1,5 +1,4 @@
-// Completion of command lines by bash and zsh, written from the tree of commands.
-// Hides both shells' languages.
+// Command-line completion for bash and zsh, generated from the command tree.
 #pragma once
 
 #include <string>
@@ -8,9 +7,9 @@
 
 namespace runner {
 
-/// To be sourced, or to lie in a folder of bash-completion's; needs bash alone.
+/// For sourcing, or for a folder of bash-completion; needs only bash.
 std::string bash_completion(const CommandFacts& program);
-/// A function to be autoloaded, in a folder of $fpath, as _PROGRAM.
+/// An autoloaded function: store it in a folder of $fpath as _PROGRAM.
 std::string zsh_completion(const CommandFacts& program);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// Reading of configurations for commands.
-// Hides CLI11's callbacks.
+// Declares and reads the configurations of commands.
 #include "runner/config_source.h"
 
 #include <CLI/CLI.hpp>
@@ -15,7 +14,7 @@
 namespace runner {
 namespace {
 
-/// Before MPI starts: every rank reads the same configuration, and rank 0 tells of it.
+/// Before MPI starts, every rank reads the same configuration; only rank 0 prints warnings.
 void warn(const std::vector<std::string>& texts) {
   if (texts.empty() || launch::launched_rank(launch::environment()) != 0) return;
   const base::SystemClock clock;

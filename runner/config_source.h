@@ -1,5 +1,4 @@
 // Where a command's configuration comes from: a file and --set overrides.
-// Hides the options and the order of checks.
 #pragma once
 
 #include <functional>
@@ -13,34 +12,35 @@
 
 namespace runner {
 
-/// The options CONFIG and --set of a command, and what they mean after parsing.
+/// The command's CONFIG and --set options, and their meaning after parsing.
 struct ConfigSource {
   std::string path;
   std::vector<std::string> overrides;
-  std::vector<std::string> forced;  ///< overrides that the command itself makes, after all others
+  std::vector<std::string> forced;  ///< overrides by the command itself, applied last
   std::optional<RunConfig> config;
   const WorkloadEntry* entry = nullptr;
 };
 
 enum class Presence { kRequired, kOptional };
 
-/// Declares the options. While the command line is parsed, and so before any MPI, the file is read
-/// and every key of it is checked: ConfigError leaves the parser, also that of `check`, which may
-/// look at further options. `workloads` must outlive `app`. An optional file that is not
-/// given leaves `path` empty; --set needs one.
+/// Declares the options. The file is read and all its keys are checked while the command line is
+/// parsed, so before MPI starts. The parser throws ConfigError, including those of `check`, which
+/// may look at further options. `workloads` must outlive `app`. If an optional file is not given,
+/// `path` is empty; --set needs a file.
 std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,
     const std::function<void(const WorkloadEntry& entry)>& check = {},
     Presence presence = Presence::kRequired);
 
-/// Names of the workloads that `take` something: "dlrm, resnet50".
+/// Names of the workloads for which `take` is true: "dlrm, resnet50".
 std::string names_of(const std::vector<WorkloadEntry>& workloads,
                      const std::function<bool(const WorkloadEntry& entry)>& take);
 
-/// Before the help of an option that only the workloads of these names have: "dlrm: ".
+/// Prefix for the help of an option that only the workloads `names` have: "dlrm: ".
 inline std::string for_whom(const std::string& names) { return names.empty() ? "" : names + ": "; }
 
-/// The entry of that name; throws ConfigError with the nearest name, `where` saying who asks.
+/// The entry called `name`. Throws ConfigError with the nearest name; the message begins with
+/// `where`.
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
                                    const std::string& name, const std::string& where);
 

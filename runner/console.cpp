@@ -1,5 +1,4 @@
-// Messages through spdlog, progress as a line.
-// Hides patterns, escape sequences and intervals.
+// Messages through spdlog; progress as one line.
 #include "runner/console.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// What people see while a run goes on: messages and progress, on stderr, from rank 0 alone.
-// Hides spdlog, the terminal, and how often a line may come.
+// Messages and progress of a run on stderr, printed by rank 0 only and rate-limited.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -14,10 +13,11 @@
 
 namespace runner {
 
-/// Where training stands.
+/// Progress of the training.
 struct ProgressPoint {
   std::int64_t epoch_num = 0, epochs = 0;
-  std::int64_t steps_done = 0, steps_total = 0;  ///< of the whole run, up to the epoch limit
+  std::int64_t steps_done = 0, steps_total = 0;  ///< in the whole run; the total assumes the epoch
+                                                 ///< limit
   double samples_per_s = 0.0;
   double mean_loss = 0.0;
 };
@@ -30,18 +30,18 @@ class Console {
   enum class Style {
     kSilent,   ///< every rank but 0
     kLines,    ///< no terminal: whole lines, progress at most every 30 s
-    kTerminal  ///< one short line that is overwritten
+    kTerminal  ///< one short line, overwritten in place
   };
   Console(std::ostream& out, Style style, const base::Clock& clock);
   ~Console();
-  /// kSilent unless rank is 0, then by what stderr is.
+  /// kSilent unless rank is 0; else depends on whether stderr is a terminal.
   static Style style_of_stderr(int rank);
 
   void info(const std::string& text);
   void warn(const std::string& text);
-  /// Starts the clock of rate and ETA, `steps_done` steps into a (resumed) run.
+  /// Starts measuring rate and ETA, `steps_done` steps into a (resumed) run.
   void begin_progress(std::int64_t steps_done = 0);
-  /// Shows `point` if it is time for it.
+  /// Shows `point` unless the last one was shown too recently.
   void progress(const ProgressPoint& point);
 
  private:

@@ -1,5 +1,4 @@
-// Shared memory that ranks left which were killed together with their launcher.
-// Hides Open MPI's file names, and how a file in use is told from one that is not.
+// Finds and removes abandoned shared memory files of Open MPI.
 #include "runner/dead_segments.h"
 
 #include <fmt/format.h>
@@ -20,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A job that starts has made its files, but its ranks may not have mapped them yet. Should another
-/// container's job be as slow, its ranks keep what they have mapped.
+/// A starting job creates its files before its ranks map them. If another container's job takes
+/// longer than this, its ranks keep what they have mapped already.
 constexpr std::time_t kStartS = 30;
 
 std::array<std::string, 2> prefixes() {
@@ -45,8 +44,8 @@ std::vector<fs::path> candidates(const std::string& folder) {
   return found;
 }
 
-/// Files below `folder` that some process of this user maps. A process may see the folder under
-/// another name, but not the file.
+/// Names of the files that any process of this user maps. Only file names, since processes may see
+/// the folder under different paths.
 std::set<std::string> mapped_names() {
   std::set<std::string> names;
   std::error_code error;
@@ -74,7 +73,7 @@ void remove_dead_segments(const std::string& folder) noexcept {
       if (!mapped.contains(path.filename().string())) fs::remove(path, error);
     }
   } catch (const std::exception&) {
-    // The job does not depend on it.
+    // The job does not depend on this cleanup.
   }
 }
 

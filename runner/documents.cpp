@@ -1,5 +1,4 @@
-// JSON documents and flat listings.
-// Hides the recursion.
+// Writes JSON documents and flat listings.
 #include "runner/documents.h"
 
 #include <fmt/format.h>
@@ -42,7 +41,7 @@ bool is_table(const Json& value) {
          });
 }
 
-/// Names of the columns, and whether each holds text.
+/// Names of the columns, and whether each contains text.
 std::vector<std::pair<std::string, bool>> columns_of(const Json& table) {
   std::vector<std::pair<std::string, bool>> names, numbers, texts;
   for (const auto& [key, value] : table.front().items()) {
@@ -55,7 +54,7 @@ std::vector<std::pair<std::string, bool>> columns_of(const Json& table) {
   return names;
 }
 
-/// Rows of the same members.
+/// All rows must have the same members.
 void print_table(const std::string& title, const Json& table, std::ostream& out) {
   const auto cell = [](const Json& value) {
     if (value.is_null()) return std::string("-");

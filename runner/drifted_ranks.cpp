@@ -1,5 +1,4 @@
-// Comparison of hashes over ranks.
-// Hides that only unequal ones are gathered.
+// Compares hashes across ranks; gathers them only if some differ.
 #include "runner/drifted_ranks.h"
 
 #include <fmt/format.h>

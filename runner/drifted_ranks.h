@@ -1,5 +1,4 @@
-// Which replicas are no longer equal to the first.
-// Hides how ranks compare.
+// Finds the replicas that differ from rank 0's.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,8 @@
 
 namespace runner {
 
-/// Collective. The ranks whose hash is not rank 0's, as "2, 5", the same text on every rank; empty
-/// where all agree.
+/// Collective. The ranks whose hash differs from rank 0's, as "2, 5"; the same text on every rank,
+/// empty if all agree.
 std::string drifted_ranks(const Communicator& world, std::uint64_t hash);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// The plan of a run.
-// Hides arithmetic on schedules and sizes.
+// The plan of a run: schedules, sizes and time estimates.
 #include "runner/dry_run.h"
 
 #include <fmt/format.h>
@@ -27,7 +26,8 @@ std::int64_t evaluations(const RunConfig& config, std::int64_t steps_per_epoch) 
   return count;
 }
 
-/// Seconds at most, from the latest run of the same work on this system; else why there is none.
+/// An upper bound in seconds from the latest run of the same work on this system, or the reason
+/// that there is none.
 Json time_plan(const RunConfig& config, std::int64_t runs, std::int64_t steps, int ranks) {
   const auto earlier = find_earlier_run(results_folder(config), config.reader.resolved(), ranks);
   if (!earlier) {
@@ -58,7 +58,7 @@ Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInf
           {"time", time_plan(config, runs, steps, ranks)}};
 }
 
-/// Free bytes where results go: of the nearest folder that exists. Null if that cannot be read.
+/// Free bytes in the folder of results, or in its nearest existing ancestor. Null if unknown.
 Json free_bytes(const std::string& directory) {
   std::error_code error;
   std::filesystem::path folder = std::filesystem::absolute(directory, error);
@@ -69,7 +69,7 @@ Json free_bytes(const std::string& directory) {
   return error ? Json() : Json(space.available);
 }
 
-/// Null where a run would begin.
+/// Null if the run would start from scratch.
 Json resumed_file(const RunSetPlan& plan) {
   try {
     return resume_candidates(*plan.resume).front();
@@ -79,11 +79,11 @@ Json resumed_file(const RunSetPlan& plan) {
   }
 }
 
-/// Also without an interval: a signal may ask for one.
+/// Also given without a checkpoint interval, as a signal may ask for a checkpoint.
 Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
                      int rank) {
   const std::int64_t bytes = workload.state_bytes();
-  // While a new one is written, the others stay.
+  // keep_last + 1: the old checkpoints stay while a new one is written.
   Json all = {{"folder", checkpoints_folder(config)},
               {"bytes_each", bytes},
               {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},

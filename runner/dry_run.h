@@ -1,5 +1,4 @@
-// What a run would do, without doing it.
-// Hides how plans and estimates are put together.
+// The plan and estimates of a run, without running it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,12 +12,12 @@
 
 namespace runner {
 
-/// This rank, as plans see it.
+/// This rank as memory plans see it.
 PlannedRank planned_rank(const Surroundings& around);
 
-/// Collective, after Workload::open_data(). Trains nothing, writes nothing. {"config", "workload",
-/// "schedule", "memory", "disk", "checkpoint", "ranks", "log"}; the same on every rank but for what
-/// is per rank, which is rank 0's.
+/// Collective, after Workload::open_data(). Trains and writes nothing. Returns {"config",
+/// "workload", "schedule", "memory", "disk", "checkpoint", "staging", "placement", "ranks", "log"},
+/// the same on every rank except per-rank facts, which are rank 0's.
 nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
                         const MemoryNeeds& memory, const Surroundings& around,
                         const ThreadPlan& threads);

@@ -1,5 +1,4 @@
-// Looking through result files.
-// Hides the comparison of configurations.
+// Searches result files for comparable runs.
 #include "runner/earlier_runs.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kConfigEnding = ".config.json";
 constexpr std::string_view kTelemetryEnding = ".telemetry.json";
 
-/// What changes neither the work of a step nor that of staging.
+/// Removes keys that affect neither the work of a step nor that of staging.
 Json work_of(Json config) {
   for (const char* key :
        {"seed", "epochs", "target", "submission", "results", "evaluation", "schedule", "optimizer",

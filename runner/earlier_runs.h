@@ -1,5 +1,4 @@
-// What earlier runs of a configuration on this system measured: the base of time estimates.
-// Hides which results are comparable.
+// Measurements of earlier runs of a configuration on this system, for time estimates.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,18 +7,18 @@
 
 namespace runner {
 
-/// Seconds that one earlier run took, each per unit of work.
+/// Times of one earlier run, in seconds.
 struct EarlierRun {
   std::string telemetry_file;
   double staging_s = 0.0;
-  double step_s = 0.0;  ///< mean over steps, of the slowest rank
-  double rest_share =
-      0.0;  ///< time beside staging and steps (evaluation, input), per time in steps
+  double step_s = 0.0;      ///< mean over steps, on the slowest rank
+  double rest_share = 0.0;  ///< time outside staging and steps (evaluation, input), as a fraction
+                            ///< of the time in steps
 };
 
-/// The latest result in `folder` of the same work: `resolved` agrees in everything but seed,
-/// epochs, target, submission and results, on as many ranks. Results that cannot be read are passed
-/// over.
+/// The latest result in `folder` of the same work: on `ranks` ranks, and with a configuration that
+/// equals `resolved` except in keys that do not change the work, such as seed, epochs, target,
+/// submission and results. Skips results that cannot be read.
 std::optional<EarlierRun> find_earlier_run(const std::string& folder,
                                            const nlohmann::json& resolved, int ranks);
 

@@ -1,4 +1,4 @@
-// evaluate: the quality of given weights.
+// evaluate: measures the quality of given weights.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct EvaluateOptions {
   std::string json;
 };
 
-/// What every part of it gets.
+/// Forwards outputs to several sinks.
 class Sinks final : public OutputSink {
  public:
   void add(std::unique_ptr<OutputSink> sink) { sinks_.push_back(std::move(sink)); }
@@ -49,12 +49,12 @@ class Sinks final : public OutputSink {
   std::vector<std::unique_ptr<OutputSink>> sinks_;
 };
 
-/// The names of those whose samples and outputs can be looked at.
+/// Names of the workloads that can draw samples and outputs.
 std::string drawing_workloads(const std::vector<WorkloadEntry>& workloads) {
   return names_of(workloads, [](const WorkloadEntry& entry) { return entry.draw != nullptr; });
 }
 
-/// Null where nothing is asked for.
+/// Null if no output was requested.
 std::unique_ptr<OutputSink> make_sink(const EvaluateOptions& options, const CommandParts& parts) {
   if (options.outputs.empty() && options.images.empty()) return nullptr;
   auto sinks = std::make_unique<Sinks>();
@@ -90,7 +90,7 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   if (world.rank() == 0) sink = make_sink(options, parts);
   world.activity().enter_phase("evaluation");
   const double quality = workload->evaluate(sink.get());
-  if (sink != nullptr) sink->finish();  // first: outputs tell why a quality is not finite
+  if (sink != nullptr) sink->finish();  // first: the outputs show why a quality is not finite
   if (!std::isfinite(quality)) {
     throw AgreedError(
         base::ExitCode::kData,

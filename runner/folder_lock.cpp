@@ -1,5 +1,5 @@
-// A lock of the kernel on a file that also says who holds it: the lock goes with its process, on a
-// network file system only when the server notices; what it says is for that case.
+// A kernel lock on a file that also names its owner. The lock ends with its process, but on a
+// network file system only when the server notices; the owner's name is for that case.
 #include "runner/folder_lock.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace {
 constexpr char kFile[] = "owner.lock";
 constexpr std::chrono::milliseconds kLookEvery(250);
 constexpr int kAbsentLooks = 4;
-/// Others may take and remove the file while we open it.
+/// Other runs may take and remove the file while we open it.
 constexpr int kMostTries = 100;
 
 enum class Locked { kByUs, kByOther, kUnsupported };
@@ -46,7 +46,7 @@ Locked lock(int file) {
   return errno == EAGAIN || errno == EACCES ? Locked::kByOther : Locked::kUnsupported;
 }
 
-/// Whether `path` still names the open file.
+/// Whether `path` still refers to the open file.
 bool is_at(const std::string& path, int file) {
   struct stat there {
   }, here{};
@@ -54,12 +54,12 @@ bool is_at(const std::string& path, int file) {
          there.st_ino == here.st_ino && there.st_dev == here.st_dev;
 }
 
-/// A line each; the last tells that all is there.
+/// One line each; the last line marks the text as complete.
 std::string text_of(const FolderOwner& owner) {
   return fmt::format("{}\n{}\n{}\nwhole\n", owner.host, owner.process, owner.live_file);
 }
 
-/// Read through the descriptor that is locked: closing another one could give up the lock.
+/// Reads through the locked descriptor: closing another one could release the lock.
 std::optional<FolderOwner> owner_in(int file) {
   std::array<char, 8192> bytes{};
   const ssize_t size = ::pread(file, bytes.data(), bytes.size(), 0);
@@ -91,7 +91,7 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-/// Whether the live file changes while we look, at most for `patience_s`.
+/// Whether the live file changes within `patience_s`.
 bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
   const std::string before = content(owner.live_file);
   int absent = 0;
@@ -99,7 +99,7 @@ bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
   while (!before.empty() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kLookEvery);
     const std::string now = content(owner.live_file);
-    // Gone, so the run has ended, unless a network file system is behind.
+    // The file is gone: the run has ended, unless a network file system lags.
     absent = now.empty() ? absent + 1 : 0;
     if (absent == kAbsentLooks) return false;
     if (!now.empty() && now != before) return true;
@@ -109,10 +109,10 @@ bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
 
 bool is_here(const FolderOwner& owner) { return owner.host == base::host_name(); }
 
-/// Whether a run that the lock does not speak for may live all the same.
+/// Whether the recorded owner may be alive although the lock does not decide it.
 bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
   switch (locked) {
-    case Locked::kByUs:  // the file system may keep locks within a host only
+    case Locked::kByUs:  // the file system may keep locks within one host only
       return !is_here(owner) && gives_signs_of_life(owner, patience_s);
     case Locked::kByOther:  // the server may not know yet that the host is gone
       return is_here(owner) || owner.live_file.empty() || gives_signs_of_life(owner, patience_s);
@@ -139,7 +139,7 @@ std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const Fo
     if (!is_at(path, file.get())) continue;
     const auto owner = owner_in(file.get());
     if (!owner && locked == Locked::kByOther) {
-      std::this_thread::sleep_for(kLookEvery);  // it is about to write who it is
+      std::this_thread::sleep_for(kLookEvery);  // the holder is about to write its name
       continue;
     }
     if (owner && may_live(locked, *owner, patience_s)) {
@@ -162,7 +162,7 @@ FolderLock::~FolderLock() {
 }
 
 void FolderLock::set_live_file(const std::string& path) {
-  // Who looks at it may be elsewhere.
+  // Readers may have another working directory.
   mine_.live_file = std::filesystem::absolute(path).string();
   write_owner(file_.get(), mine_, folder_);
 }

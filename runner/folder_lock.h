@@ -1,5 +1,5 @@
-// Only one run at a time writes a folder of checkpoints.
-// Hides the lock file, file systems without locks, and owners that died.
+// Lets only one run at a time write to a folder of checkpoints, including on file systems without
+// locks and after an owner died.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,32 @@ namespace runner {
 struct FolderOwner {
   std::string host;
   std::int64_t process = 0;
-  /// Its result_<n>.live.json, by which other hosts see that it lives; empty: not there yet.
+  /// its result_<n>.live.json, from which other hosts see that it lives; empty: not there yet
   std::string live_file;
 };
 
-/// What is there: a folder that is ours now, or whose it is.
+/// Exclusive ownership of a checkpoint folder.
 class FolderLock {
  public:
   /// Longest time to watch for a sign of life of an owner on another host.
   static constexpr double kPatienceS = 8.0;
 
-  /// Makes and takes `folder`. Null where a live run has it, which `other` then is. An owner that
-  /// died on this host is found dead at once, one on another host when its live file stands still
-  /// for `patience_s`, also where the file system keeps its lock. Throws SystemError.
+  /// Creates and locks `folder`. Returns null if a live run owns it, and sets `other` to that run.
+  /// A dead owner on this host is detected at once. One on another host is taken for dead if its
+  /// live file does not change for `patience_s`, even if the file system still holds its lock.
+  /// Throws SystemError.
   static std::unique_ptr<FolderLock> take(const std::string& folder, const FolderOwner& mine,
                                           FolderOwner& other, double patience_s = kPatienceS);
-  /// Gives it back.
+  /// Releases the folder.
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
   const std::string& folder() const { return folder_; }
-  /// Tells where this run's live file is. Throws SystemError.
+  /// Records the path of this run's live file. Throws SystemError.
   void set_live_file(const std::string& path);
-  /// Throws SystemError when another run has taken the folder, as it may when it saw no sign of
-  /// life of this one.
+  /// Throws SystemError if another run has taken the folder, which it may do after seeing no sign
+  /// of life from this one.
   void require_ours() const;
 
  private:

@@ -1,5 +1,4 @@
 // The verdict on ranks that make no progress.
-// Hides thresholds and wording.
 #include "runner/hang.h"
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 namespace runner {
 namespace {
 
-/// Groups of waiting ranks, and culprits, that a message names; more would drown it.
+/// The most culprits and groups of waiting ranks that a message names; more would obscure it.
 constexpr std::size_t kMostNamed = 4;
 
 std::string place(const RankState& state) {
@@ -22,14 +21,14 @@ std::string name(const RankState& state) {
   return fmt::format("rank {} (host {}, process {})", state.rank, state.host, state.process);
 }
 
-/// The ranks by what they are to a hang.
+/// The ranks by their role in a hang.
 struct Roles {
   std::vector<const Seen*> lost;     ///< silent: stopped, or their host is gone
-  std::vector<const Seen*> stuck;    ///< alive, at work of their own, without progress
-  std::vector<const Seen*> waiting;  ///< for others
+  std::vector<const Seen*> stuck;    ///< alive, in work of their own, without progress
+  std::vector<const Seen*> waiting;  ///< for other ranks
   std::vector<int> unheard;
-  bool is_someone_idle = false;  ///< for as long as the limit
-  bool do_all_wait = true;       ///< all that are heard, for as long as the limit
+  bool is_someone_idle = false;  ///< at least one rank made no progress for hang_s
+  bool do_all_wait = true;       ///< all ranks heard from have waited for hang_s
 };
 
 Roles roles_of(std::span<const Seen> ranks, const Judge& judge) {
@@ -52,11 +51,12 @@ Roles roles_of(std::span<const Seen> ranks, const Judge& judge) {
   return roles;
 }
 
-/// Whether silence is enough to end the job. A network may lose letters while the job goes on.
+/// Whether silence alone justifies ending the job; a network may lose messages while the job goes
+/// on.
 bool is_loss_certain(const Roles& roles, const Judge& judge) {
   if (judge.lost_s <= 0 || roles.lost.empty()) return false;
   const auto is_near = [&](const Seen* rank) { return rank->state.host == judge.host; };
-  // What a rank says of its waiting is a little older than the silence that it waits in.
+  // A rank's report of its waiting is a little older than the silence that it waits for.
   const auto waits_long = [&](const Seen* rank) { return rank->state.idle_s >= judge.lost_s / 2; };
   return std::ranges::any_of(roles.lost, is_near) || std::ranges::any_of(roles.waiting, waits_long);
 }

@@ -1,5 +1,4 @@
-// Whether a job hangs or has lost a rank, and who keeps it from going on.
-// Hides how ranks that stand still are told from those that only wait for them.
+// Decides whether a job hangs or has lost a rank, and names the culprits.
 #pragma once
 
 #include <span>
@@ -10,33 +9,33 @@
 
 namespace runner {
 
-/// What is known of a rank.
+/// The watcher's knowledge of a rank.
 struct Seen {
   RankState state;
-  bool heard = false;     ///< ever; else only state.rank is known
-  double silent_s = 0.0;  ///< since it was last heard of; 0 for oneself
+  bool heard = false;     ///< at least once; otherwise only state.rank is known
+  double silent_s = 0.0;  ///< time since its last message; 0 for the watcher itself
 };
 
-/// Who asks, and how patient it is.
+/// The judging rank and its time limits.
 struct Judge {
-  double hang_s = 0.0;  ///< without progress; 0: for ever
-  double lost_s = 0.0;  ///< without a sign of life; 0: for ever
+  double hang_s = 0.0;  ///< limit without progress; 0: none
+  double lost_s = 0.0;  ///< limit without a sign of life; 0: none
   std::string host;
-  std::string root;  ///< where rank 0 listens
+  std::string root;  ///< address where rank 0 listens
 };
 
-/// Why the job is to end, naming ranks and operations; empty while it goes on.
-/// - A rank is lost: nothing was heard of it for `lost_s`, and somebody waits, or it is on the
-///   judge's own host, where no network loses letters.
-/// - It hangs: some rank has made no progress for `hang_s`, and either stands still in work of its
-///   own, or everybody waits for somebody. A rank that waits while another one works is no hang,
+/// The reason to end the job, with ranks and operations; empty while it may go on.
+/// - A rank is lost if it was silent for `lost_s` and either another rank waits, or it is on the
+///   judge's own host, where no network loses messages.
+/// - The job hangs if some rank has made no progress for `hang_s` and either a rank is stuck in its
+///   own work, or all ranks wait for others. It is no hang if one rank waits while another works,
 ///   however long.
 std::string find_hang(std::span<const Seen> ranks, const Judge& judge);
 
 /// "training, step 57: exchange", without the call.
 std::string doing_text(const base::Activity::Glimpse& glimpse);
 
-/// "0-3, 7": ranks in rising order.
+/// "0-3, 7"; the ranks must be ascending.
 std::string rank_list(std::span<const int> ranks);
 
 }  // namespace runner

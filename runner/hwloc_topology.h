@@ -1,5 +1,4 @@
-// The machine's topology as hwloc sees it.
-// Hides how it is loaded and given back.
+// The machine's topology from hwloc.
 #pragma once
 
 #include <hwloc.h>
@@ -14,7 +13,7 @@ struct TopologyDeleter {
 };
 using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyDeleter>;
 
-/// Throws SystemError when hwloc cannot read the machine.
+/// Throws SystemError if hwloc cannot read the machine.
 TopologyHandle load_topology();
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// config: what would be run, and what it needs.
-// Hides its options.
+// config: shows what would be run, and what it needs.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <iostream>

@@ -1,5 +1,4 @@
-// Judging while writing.
-// Hides how a line becomes a record, and which findings are new.
+// Judges each record of a log as it is written.
 #include "runner/judged_log.h"
 
 #include <fmt/format.h>
@@ -54,7 +53,7 @@ void JudgedLog::write_line(const std::string& line) {
   if (initialized_) look_for_breaks();
 }
 
-/// Only what stands on the line just written: what a whole log lacks may still come.
+/// Reports only findings on the line just written: records that are still missing may yet come.
 void JudgedLog::look_for_breaks() {
   for (const KeyFinding& found : judge_.judgement().findings) {
     const mllog::Finding& finding = found.finding;

@@ -1,5 +1,4 @@
-// A log that a judge reads while it is written.
-// Hides that the judge reads lines, as it does of a file.
+// A log that is judged by the rules while it is written.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,20 @@
 
 namespace runner {
 
-/// Passes records on and judges them. From init_stop on, a record that breaks a rule for good is
-/// told at once: what was known before belongs to check_plan. May be asked from any thread.
+/// Passes records on and judges them. From init_stop on, it reports a record that irrevocably
+/// breaks a rule at once; earlier breaks belong to check_plan. Reading is safe from any thread.
 class JudgedLog final : public mllog::RecordSink {
  public:
-  /// All outlive it. `told` may be called from any thread that writes records.
+  /// All arguments must outlive this object. `told` is called from the threads that write records.
   JudgedLog(mllog::RecordSink& next, const RunRules& rules,
             std::function<void(const mllog::Finding&)> told);
   void write_line(const std::string& line) override;
 
   RulesMode mode() const { return mode_; }
-  /// The first break since init_stop; "" for none.
+  /// The first break since init_stop; "" if none.
   std::string first_break() const;
-  /// Of the log so far: of a finished one, that of `trainmark check --round` of its file.
+  /// The judgement of the log so far. For a finished log it equals that of `trainmark check
+  /// --round`.
   mllog::rules::Judgement judgement() const;
 
  private:

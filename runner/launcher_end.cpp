@@ -1,5 +1,5 @@
-// A small process that outlives this one. After its fork it only makes system calls, as a process
-// with threads must.
+// A small process that outlives this one. After the fork it makes only system calls, as required in
+// a process with threads.
 #include "runner/launcher_end.h"
 
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 namespace runner {
 namespace {
 
-/// As /proc/<process>/comm tells it: fifteen characters at most.
+/// As in /proc/<process>/comm: at most fifteen characters.
 using Name = std::array<char, 16>;
 
-/// For its own way out: where all nodes answer, it needs less than a second.
+/// Time for mpirun to exit by itself; if all nodes answer, it needs less than a second.
 constexpr int kByItselfMs = 4000, kLookEveryMs = 100;
 constexpr const char* kLaunchers[] = {"mpirun", "orterun", "mpiexec", "prterun"};
 
@@ -43,7 +43,7 @@ Name name_at(const Path& path) {
   return name;
 }
 
-/// Whether it is gone within the time; a zombie has a name too, but needs no end.
+/// Whether the process is gone within `time_ms`. A zombie still has a name; killing it is harmless.
 bool ends_within(pid_t process, const Path& path, const Name& name, int time_ms) {
   for (int passed = 0; passed < time_ms; passed += kLookEveryMs) {
     if (::kill(process, 0) != 0 || name_at(path) != name) return true;
@@ -53,12 +53,12 @@ bool ends_within(pid_t process, const Path& path, const Name& name, int time_ms)
   return false;
 }
 
-/// In the process that stays.
+/// Runs in the process that stays.
 [[noreturn]] void wait_and_end(pid_t launcher, const Path& path, const Name& name,
                                int descriptors) {
-  // The launcher waits for the end of what its ranks wrote, so this must not hold it open.
+  // The launcher waits until its ranks' output pipes are closed, so close them here.
   for (int i = 0; i < descriptors; ++i) ::close(i);
-  // Not SIGTERM: while it aborts already, Open MPI 4.1 answers that with a crash.
+  // Not SIGTERM: Open MPI 4.1 crashes on it if it is already aborting.
   if (!ends_within(launcher, path, name, kByItselfMs)) ::kill(launcher, SIGKILL);
   ::_exit(0);
 }
@@ -76,7 +76,7 @@ void see_to_launchers_end() noexcept {
   const auto descriptors = static_cast<int>(std::clamp(::sysconf(_SC_OPEN_MAX), 256L, 65536L));
   const pid_t between = ::fork();
   if (between == 0) {
-    // Out of reach of who ends the ranks' process group.
+    // A new session, out of reach of signals to the ranks' process group.
     ::setsid();
     if (::fork() == 0) wait_and_end(launcher, path, name, descriptors);
     ::_exit(0);

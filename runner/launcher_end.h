@@ -1,11 +1,11 @@
-// Ends an mpirun that does not end by itself.
+// Kills an mpirun that does not exit by itself.
 #pragma once
 
 namespace runner {
 
-/// Where this process is a child of mpirun, leaves one behind that ends mpirun should it be there a
-/// few seconds after this process is gone: it waits for its daemon on a lost node, for minutes. To
-/// be called before this process ends. Nothing else is touched.
+/// If this process is a child of mpirun, forks a process that kills mpirun if it still runs a few
+/// seconds after this process ended. (mpirun waits minutes for its daemon on a lost node.) Call it
+/// just before this process ends. Nothing else is touched.
 void see_to_launchers_end() noexcept;
 
 }  // namespace runner

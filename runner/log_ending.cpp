@@ -1,5 +1,4 @@
-// How a log ends.
-// Hides the reading of records.
+// Reads how a log ends.
 #include "runner/log_ending.h"
 
 #include <fstream>
@@ -28,7 +27,7 @@ LogEnding log_ending(const std::string& path) {
       ending.reason = record->metadata.member("reason").string().value_or("");
     }
   } catch (const base::Error&) {
-    // The disk fails: what was read before is all that is known.
+    // The disk failed: return what was read before.
     return ending;
   }
   return ending;

@@ -1,5 +1,4 @@
-// How a log ends: what is left of a run whose process is gone.
-// Hides the reading of records.
+// How a log ends: what is known of a run whose process is gone.
 #pragma once
 
 #include <optional>
@@ -8,12 +7,12 @@
 namespace runner {
 
 struct LogEnding {
-  bool trained = false;               ///< an epoch began
+  bool trained = false;               ///< at least one epoch began
   std::optional<std::string> status;  ///< of run_stop
-  std::string reason;                 ///< of run_stop; "" where it tells none
+  std::string reason;                 ///< of run_stop; "" if it has none
 };
 
-/// Of a log that is not there, or cannot be read: nothing.
+/// Empty if the log is missing or unreadable.
 LogEnding log_ending(const std::string& path);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// The letters' way through UDP.
-// Hides sockets, the form of a letter on the wire, and the choice among rank 0's addresses.
+// Messages over UDP: sockets, the wire format, and the choice among rank 0's addresses.
 #include "runner/mailbox.h"
 
 #include <arpa/inet.h>
@@ -27,19 +26,19 @@
 namespace runner {
 namespace {
 
-/// More addresses than this no host needs to be found.
+/// The most addresses of rank 0 that are tried.
 constexpr std::size_t kMostWays = 16;
-/// Letters without an answer after which all ways are tried again.
+/// Number of unanswered letters after which all addresses are tried again.
 constexpr int kUnansweredLetters = 3;
 
-/// A letter in one datagram, smaller than any network's limit. Members are ordered so that nothing
-/// lies between them; texts that are too long are cut.
+/// A letter in one datagram, smaller than any network's limit. Members are ordered so that there is
+/// no padding; long texts are truncated.
 struct Wire {
   std::uint64_t secret = 0;
   std::int64_t process = 0;
   double idle_s = 0.0;
   std::int32_t kind = 0, rank = 0;
-  std::int32_t way = 0;  ///< index of the address that was used; rank 0 gives it back
+  std::int32_t way = 0;  ///< index of the address used; rank 0 echoes it
   std::int32_t reserved = 0;
   std::array<char, 64> host{};
   std::array<char, 96> doing{};
@@ -87,7 +86,7 @@ sockaddr_in any_address() {
   return address;
 }
 
-/// Without a handle where the machine refuses: then no letter comes or goes.
+/// An empty handle if the system refuses a socket: then no letters are exchanged.
 base::Descriptor open_socket() {
   base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_in address = any_address();
@@ -163,20 +162,20 @@ struct Mailbox::State {
 
   void send(const Letter& letter, std::int32_t way, const sockaddr_in& to) const {
     const Wire wire = wire_of(letter, secret, way);
-    // A letter that cannot be sent is a letter lost.
+    // A letter that cannot be sent counts as lost.
     [[maybe_unused]] const auto sent = ::sendto(socket.get(), &wire, sizeof(wire), MSG_NOSIGNAL,
                                                 reinterpret_cast<const sockaddr*>(&to), sizeof(to));
   }
 
-  /// A letter of this job, if the next datagram is one. Sets `drained` when there is none at all.
+  /// A letter of this job, if the next datagram is one. Sets `drained` if there is no datagram.
   std::optional<Letter> take(bool& drained);
 
   const int size;
   base::Descriptor socket, bell;
   std::uint64_t secret = 0;
   std::string root;
-  std::vector<sockaddr_in> ways;  ///< to rank 0
-  std::int32_t good_way = -1;     ///< the one that brought an answer
+  std::vector<sockaddr_in> ways;  ///< rank 0's addresses
+  std::int32_t good_way = -1;     ///< index of the address that brought a reply
   int unanswered = 0;
   struct Peer {
     sockaddr_in address{};

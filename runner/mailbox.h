@@ -1,5 +1,5 @@
-// Short letters between rank 0's watching thread and those of the other ranks, beside MPI.
-// Hides UDP, addresses, and what strangers may send.
+// Short messages outside MPI, over UDP, between rank 0's watching thread and those of the other
+// ranks.
 #pragma once
 
 #include <memory>
@@ -10,47 +10,47 @@
 
 namespace runner {
 
-/// What a rank's watching thread says of its rank.
+/// A rank's state as its watching thread reports it.
 struct RankState {
   int rank = 0;
   long process = 0;
   std::string host;
   std::string doing;    ///< "training, step 57: exchange"
-  std::string call;     ///< the collective call in which it waits for others; empty: it is at work
-  double idle_s = 0.0;  ///< since its last sign of progress
+  std::string call;     ///< the collective call in which it waits for others; empty: it is working
+  double idle_s = 0.0;  ///< time since its last progress
 };
 
 struct Letter {
   enum class Kind : std::int32_t {
-    kState,    ///< from a rank to rank 0, and rank 0's answer to it
+    kState,    ///< from a rank to rank 0, and rank 0's reply
     kFailure,  ///< to rank 0: `text` is why this rank is about to end the job
-    kNoted,    ///< rank 0's answer to that
+    kNoted,    ///< rank 0's reply to kFailure
     kEnd,      ///< from rank 0: the job ends
-    kAsk       ///< from rank 0: answer at once
+    kAsk       ///< from rank 0: reply at once
   };
   Kind kind = Kind::kState;
   RankState from;
   std::string text;
 };
 
-/// Letters may be lost, as UDP loses them, and where UDP is blocked all are: nothing fails then.
+/// Messages may be lost, like any UDP datagram; if UDP is blocked all are, and no call fails.
 class Mailbox {
  public:
-  /// Collective: rank 0 tells where it can be reached, and a secret that letters must carry.
+  /// Collective: rank 0 broadcasts its addresses and a secret that every message must carry.
   explicit Mailbox(const Communicator& world);
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// On other ranks: to rank 0, by all of its addresses until one has brought an answer.
+  /// On other ranks: sends to rank 0, by all of its addresses until one has brought a reply.
   void send_to_root(const Letter& letter);
-  /// On rank 0: to a rank that has written before; else nothing is sent.
+  /// On rank 0: sends to a rank that has written before; otherwise does nothing.
   void send_to(int rank, const Letter& letter);
-  /// The next letter; nothing when none came for `patience_s` or wake() was called.
+  /// The next message; nothing if none arrived within `patience_s` or wake() was called.
   std::optional<Letter> receive(double patience_s);
-  /// Ends a receive(), now or the next. From any thread.
+  /// Ends the current receive(), or the next one. Callable from any thread.
   void wake();
-  /// Where rank 0 listens: "node7, UDP port 40123".
+  /// The address where rank 0 listens: "node7, UDP port 40123".
   const std::string& root() const;
 
  private:

@@ -1,5 +1,4 @@
-// Man pages.
-// Hides roff.
+// Man pages in roff.
 #include "runner/man_page.h"
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 namespace runner {
 namespace {
 
-/// Text that roff takes for no request, with minus signs that can be copied.
+/// Escapes text so that roff sees no requests, and minus signs can be copied.
 std::string escaped(const std::string& text) {
   std::string plain;
   for (const char c : text) {
@@ -33,7 +32,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// Lines as they are.
+/// Lines without filling.
 std::string verbatim(const std::string& text) {
   std::string lines = ".nf\n";
   std::istringstream in(text);
@@ -81,7 +80,7 @@ std::string described(const std::vector<OptionFacts>& options, bool arguments) {
   return text;
 }
 
-/// What follows the command's name on its line.
+/// The part of the synopsis after the command's name.
 std::string synopsis(const CommandFacts& command) {
   std::string text = " [\\fIOPTION\\fR]...";
   if (!command.commands.empty()) return text + " \\fICOMMAND\\fR ...";
@@ -97,14 +96,14 @@ std::string section(const char* title, const std::string& text) {
   return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
 
-/// An example's lines without the word that help has above them.
+/// The example without its heading "Example:".
 std::string example_in(const std::string& footer) {
   const std::size_t line = footer.find('\n');
   return footer.starts_with("Example:") && line != std::string::npos ? footer.substr(line + 1)
                                                                      : footer;
 }
 
-/// What lies below a command, such as a workload of `generate`.
+/// Descriptions of the subcommands, such as the workloads of `generate`.
 std::string below(const CommandFacts& command, const std::string& path) {
   std::string text;
   for (const CommandFacts& one : command.commands) {

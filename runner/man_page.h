@@ -1,5 +1,4 @@
-// Man pages, written from the tree of commands.
-// Hides roff.
+// Man pages in roff, generated from the command tree.
 #pragma once
 
 #include <string>
@@ -14,8 +13,8 @@ struct ManPage {
   std::string text;
 };
 
-/// That of the program first, then one for each of its commands, with what lies below it.
-/// `version` stands in the footer.
+/// The program's page first, then one per command, which includes its subcommands. `version`
+/// appears in the footer.
 std::vector<ManPage> man_pages(const CommandFacts& program, const std::string& version);
 
 }  // namespace runner

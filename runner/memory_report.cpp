@@ -1,5 +1,4 @@
 // Sums of memory and their text.
-// Hides nothing else.
 #include "runner/memory_report.h"
 
 #include <fmt/format.h>
@@ -28,7 +27,7 @@ void print_line(std::ostream& out, const std::string& what, std::int64_t bytes) 
   out << fmt::format("  {:<{}} {:>10}\n", what, kWidth, bytes_text(static_cast<double>(bytes)));
 }
 
-/// Largest first.
+/// Prints the largest part first.
 void print_parts(std::ostream& out, const Json& parts) {
   std::vector<std::pair<std::int64_t, std::string>> lines;
   for (const auto& [part, bytes] : parts.items()) {

@@ -1,5 +1,4 @@
-// What training would need of a machine's memory, for people and as JSON.
-// Hides sums and text.
+// The memory that training would need, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,10 +9,11 @@
 namespace runner {
 
 /// {"rank", "ranks", "node_ranks", "threads", "rank_bytes" and "node_bytes" by part, "total_bytes"
-/// of a rank that is alone, "node_total_bytes", "peak": {"at", "bytes" by part}, "definitions"}.
+/// of a rank alone on its node, "node_total_bytes", "peak": {"at", "bytes" by part},
+/// "definitions"}.
 nlohmann::json memory_document(const MemoryNeeds& needs, const PlannedRank& place);
 
-/// The same, as lines. `document` is memory_document()'s.
+/// Prints `document`, as made by memory_document().
 void print_memory(const nlohmann::json& document, std::ostream& out);
 
 }  // namespace runner

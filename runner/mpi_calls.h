@@ -1,16 +1,15 @@
-// What every file that calls MPI needs.
-// Hides error codes and their texts.
+// Error checking for files that call MPI.
 #pragma once
 
 namespace runner {
 
-/// Throws a SystemError with MPI's text behind the name of the call.
+/// Throws a SystemError with the call's name and MPI's error text unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 
-/// Whether MPI has ended.
+/// Whether MPI is finalized.
 bool is_finalized();
 
-/// Whether collective calls may not run: the other ranks are elsewhere, or MPI has ended.
+/// Whether collective calls must not run: the other ranks may be elsewhere, or MPI is finalized.
 bool unwinding_or_finalized();
 
 }  // namespace runner

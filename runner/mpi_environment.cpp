@@ -1,5 +1,4 @@
-// The start and the end of MPI, its errors and its version.
-// Hides error codes, and how much of the version's text is of use.
+// MPI's initialization and finalization, its errors and its version.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -47,7 +46,7 @@ std::string mpi_library_version() {
   int length = 0;
   check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   const std::string full(text.data(), static_cast<std::size_t>(length));
-  // What follows the first comma or line is how it was packaged.
+  // The text after the first comma or newline describes the packaging.
   return full.substr(0, full.find_first_of(",\n"));
 }
 

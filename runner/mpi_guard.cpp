@@ -1,4 +1,4 @@
-// The thread that waits, and what it says.
+// The waiting thread and its messages.
 #include "runner/mpi_guard.h"
 
 #include <fmt/format.h>
@@ -25,12 +25,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery(200);
-/// A longer pause between two looks means that this process was stopped: it counts as so much.
+/// A longer pause between two looks means that this process was stopped; this much of it counts.
 constexpr double kLongestLookS = 1.0;
-/// Time for those to speak first who know more: on hosts that lack a rank all but the first one
-/// wait, on others rank 0, the first one of each host, and the rest.
+/// Delays that let the best informed ranks print first. The first rank of a host that lacks a rank
+/// prints at once; then follow rank 0, the first ranks of other hosts, and all others.
 constexpr double kRootsDelayS = 2.0, kFirstsDelayS = 5.0, kLastDelayS = 8.0;
-/// For a look at this host's processes, which a file system that does not answer may hold up.
+/// Limit for examining this host's processes, in case a file system does not respond.
 constexpr std::chrono::seconds kLookTime(2);
 
 class Waiter {
@@ -47,7 +47,7 @@ class Waiter {
   }
 
  private:
-  /// Whether so much time passed before the guard's end.
+  /// Returns true after `seconds`, false if the guard ended before.
   static bool passes(double seconds, const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any bell;

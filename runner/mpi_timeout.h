@@ -1,11 +1,11 @@
-// How long MPI's start, and its end, may take by default.
+// The default time limit for MPI's start and end.
 #pragma once
 
 #include <cstdint>
 
 namespace runner {
 
-/// As long as Slurm's PMIx plug-in waits for ranks.
+/// The same time that Slurm's PMIx plug-in waits for ranks.
 inline constexpr std::int64_t kMpiTimeoutS = 300;
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// What a node is, and how the nodes of a job differ.
-// Hides which facts belong to a rank and not to its node, and what counts as equal.
+// The facts of a node, and how the nodes of a job differ.
 #include "runner/node_facts.h"
 
 #include <fmt/format.h>
@@ -23,12 +22,12 @@ using Json = nlohmann::json;
 using Facts = std::map<std::string, Json>;
 
 constexpr double kEqualBytes = 0.01;
-/// Nodes that a line names one by one.
+/// The most nodes that a line names individually.
 constexpr std::size_t kNamedHosts = 8;
 constexpr char kHost[] = "host";
 constexpr char kNotKnown[] = "(not known)";
 
-/// Variables of launchers and schedulers are those of a rank or a job.
+/// Variables of launchers and schedulers describe a rank or a job, not the node.
 bool belongs_to_rank(std::string_view variable) {
   constexpr std::array<std::string_view, 5> kPrefixes = {"OMPI_", "SLURM_", "PBS_", "LSB_",
                                                          "NCPUS"};
@@ -36,7 +35,7 @@ bool belongs_to_rank(std::string_view variable) {
                      [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
-/// "2x L1d 32.0 KiB, 1x L3 36.0 MiB" of the whole node.
+/// The caches of the whole node: "2x L1d 32.0 KiB, 1x L3 36.0 MiB".
 Json caches() {
   const TopologyHandle topology = load_topology();
   std::string text;

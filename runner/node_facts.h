@@ -1,5 +1,4 @@
-// What a node is, and how the nodes of a job differ.
-// Hides which facts belong to a rank and not to its node, and what counts as equal.
+// The facts of a node, and how the nodes of a job differ.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +8,8 @@
 namespace runner {
 
 /// {"host", "build": {...}, "libraries": {...}, "machine": {...}, "hardware": {...}, "caches"} of
-/// this node: base::machine_facts() without what its ranks have each, base::hardware_file_facts().
+/// this node. "machine" is base::machine_facts() without per-rank facts, "hardware" is
+/// base::hardware_file_facts().
 nlohmann::json node_facts(const nlohmann::json& libraries);
 
 /// A value and the nodes that have it.
@@ -18,14 +18,14 @@ struct NodeValue {
   std::vector<std::string> hosts;
 };
 
-/// A fact that is not the same on every node.
+/// A fact that differs between nodes.
 struct NodeDifference {
   std::string fact;               ///< path of the fact: "machine.memory_bytes"
   std::vector<NodeValue> values;  ///< most frequent first
 };
 
-/// Of node_facts() of several nodes. Bytes that differ by less than one percent are equal: what the
-/// kernel keeps for itself varies.
+/// Compares the node_facts() of several nodes. Byte counts that differ by less than one percent are
+/// equal, as the kernel reserves varying amounts.
 std::vector<NodeDifference> node_differences(const std::vector<nlohmann::json>& nodes);
 
 /// "machine.governor: powersave on 3 nodes, performance on node7".

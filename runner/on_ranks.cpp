@@ -1,5 +1,5 @@
-// The two catches around everything that runs on ranks.
-// Hides MPI_Abort, that a process without peers needs none, and jobs that are not started as one.
+// The outermost exception handlers of commands that run on ranks, and checks that the ranks form
+// one job.
 #include "runner/on_ranks.h"
 
 #include <csignal>
@@ -21,7 +21,7 @@ enum class Knowledge { kOnThisRank, kOnEveryRank };
 
 int fail(const Communicator& world, const base::Failure& failure, Knowledge knowledge) {
   if (world.size() == 1) {
-    // Nobody waits in a collective call: MPI can end as usual, without the launcher's noise.
+    // No rank waits in a collective call: MPI can end as usual, without the launcher's messages.
     std::cerr << "trainmark: " << failure.message << '\n' << std::flush;
     return static_cast<int>(failure.code);
   }
@@ -29,11 +29,12 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
   world.abort(failure.code, failure.message);
 }
 
-/// All is done and only MPI's end is left, but ranks do not end at the same moment: a launcher that
-/// sees the first one's exit code 6 would otherwise end the others by SIGTERM, and tell of that.
+/// Only MPI's end is left, but ranks do not end at the same moment. When a launcher sees the first
+/// rank's exit code 6, it would end the others by SIGTERM and print messages.
 void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 
-/// Every process finds the same, and no launcher may be there to end the others: rank 0 tells it.
+/// Every process finds the same problem, and there may be no launcher to end the others: rank 0
+/// prints it.
 int refuse(const launch::Launcher& launcher, const std::string& problem) {
   if (launcher.rank == 0) std::cerr << "trainmark: " << problem << '\n' << std::flush;
   return static_cast<int>(base::ExitCode::kSystem);
@@ -56,7 +57,7 @@ int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
   if (!size_problem.empty()) return refuse(launcher, size_problem);
   try {
     world.barrier();
-    guard.reset();  // from here on commands have a Watchdog
+    guard.reset();  // from here on commands use a Watchdog
     const base::ExitCode code = action(&world);
     ignore_late_sigterm();
     guard.emplace(MpiPhase::kEnd, launcher, timeout_s);

@@ -1,5 +1,4 @@
-// Runs a command that needs ranks: MPI's start, its end, and what happens to a failure between.
-// Hides which failures end the job at once.
+// Runs a command on MPI ranks: starts MPI, ends MPI, and handles failures in between.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 namespace runner {
 
 /// Starts MPI, runs `action` on every rank of the job (one, without a launcher), ends MPI and
-/// returns the exit status. An exception of one rank ends the whole job with its message and code.
-/// So does a start or an end of MPI that takes longer than `mpi_timeout_s` (0: any time is right).
+/// returns the exit status. An exception on one rank ends the whole job with its message and code.
+/// So does starting or ending MPI if it takes longer than `mpi_timeout_s` (0: no limit).
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
                  std::int64_t mpi_timeout_s = kMpiTimeoutS);
 

@@ -1,5 +1,4 @@
-// Bindings read through hwloc, threads per rank.
-// Hides bitmaps and unions of CPU lists.
+// Reads bindings through hwloc and computes threads per rank.
 #include "runner/placement.h"
 
 #include <fmt/format.h>
@@ -41,7 +40,7 @@ int objects_touched(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_
   return touched;
 }
 
-/// The number that an environment variable begins with, which may be a list; 0 if it is not set.
+/// The first number of an environment variable, which may be a list; 0 if it is not set.
 std::int64_t number_of(const std::string& variable) {
   const char* text = std::getenv(variable.c_str());
   if (text == nullptr || *text == '\0') return 0;
@@ -58,7 +57,7 @@ std::int64_t asked_threads(std::int64_t wanted) {
   return wanted > 0 ? wanted : number_of("OMP_NUM_THREADS");
 }
 
-/// Where nobody asked for a number of threads, no more than OpenMP may have.
+/// Applies OpenMP's thread limit to a computed number of threads.
 int within_limit(int threads) {
   const std::int64_t limit = number_of("OMP_THREAD_LIMIT");
   return limit > 0 ? base::narrow<int>(std::min<std::int64_t>(threads, limit)) : threads;
@@ -106,7 +105,7 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
   const std::set<std::int64_t> together(all.begin(), all.end());
   const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
   const std::int64_t usable = base::usable_cpus();
-  // A quota below what a rank is bound to is the node's, not the rank's.
+  // A quota below a rank's number of bound CPUs applies to the node, not to the rank.
   const std::int64_t quota = usable < bound ? usable : INT64_MAX;
 
   ThreadPlan plan;

@@ -1,5 +1,4 @@
-// The check of a plan.
-// Hides which keys of the log belong to which of the configuration, and whom to tell how much.
+// The check of a plan, and the mapping from keys of the log to keys of the configuration.
 #include "runner/plan_check.h"
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ using Severity = mllog::Finding::Severity;
 using mllog::rules::PlanRuleName;
 namespace keys = mllog::keys;
 
-/// The configuration's keys behind those of the log that belong to every workload.
+/// The configuration keys of log keys that every workload has.
 constexpr std::pair<const char*, const char*> kCommonSettings[] = {
     {keys::kSubmissionBenchmark, "/submission/benchmark"},
     {keys::kSubmissionDivision, "/submission/division"},
@@ -38,11 +37,11 @@ constexpr std::pair<const char*, const char*> kCommonSettings[] = {
     {keys::kEvalAccuracy, "/target/quality"},
     {keys::kEvalError, "/target/quality"}};
 
-/// The same of audits that are about no key of the log.
+/// The configuration keys of audits that concern no log key.
 constexpr std::pair<std::string_view, const char*> kAuditedSettings[] = {
     {"evaluation-cadence", "/evaluation"}, {"target-not-of-rules", "/target/quality"}};
 
-/// Gathers breaks and knows which setting each is about.
+/// Collects breaks and finds the setting that each concerns.
 class Breaks {
  public:
   explicit Breaks(std::map<std::string, std::string> settings) : settings_(std::move(settings)) {
@@ -54,7 +53,7 @@ class Breaks {
   }
   void add(RuleBreak one) { list_.push_back(std::move(one)); }
 
-  /// Of an audit: unless the rules themselves told of the same setting.
+  /// Adds an audit's finding unless the rules already report an error of the same setting.
   void add_audited(const mllog::Finding& finding) {
     std::string setting = setting_of(finding.text.substr(0, finding.text.find(' ')));
     for (const auto& [rule, of_rule] : kAuditedSettings) {
@@ -82,7 +81,8 @@ class Breaks {
   std::vector<RuleBreak> list_;
 };
 
-/// Of a quality that no evaluation reaches, the judge counts evaluations: here they are planned.
+/// Rewords the judge's message on a target that no evaluation reaches: the evaluations are only
+/// planned.
 std::string of_plan(const std::string& text, double target) {
   const std::size_t count = text.find(", but none of ");
   if (count == std::string::npos) return text;
@@ -139,7 +139,7 @@ void judge_settings(const RunToJudge& run, Breaks& breaks) {
   }
 }
 
-/// Somebody wants to hear of every break.
+/// Whether every break is to be reported.
 bool is_for_submission(const RunConfig& config) {
   return config.submission.division == "closed" || config.submission.org != SubmissionConfig().org;
 }

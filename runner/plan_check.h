@@ -1,5 +1,4 @@
-// Judges a run before it begins, by what its configuration and data decide.
-// Hides that the judge reads a log which is not written yet.
+// Judges a run before it begins, by a log that is derived from its configuration and data.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +12,7 @@
 
 namespace runner {
 
-/// Whether a run begins or goes on from a checkpoint.
+/// Whether a run starts from scratch or from a checkpoint.
 enum class Beginning { kAnew, kResumed };
 
 struct RunToJudge {
@@ -27,21 +26,21 @@ struct RunToJudge {
 std::vector<RuleBreak> check_plan(const RunToJudge& run, const RunRules& rules,
                                   const AuditPlan& audit, const base::Clock& clock);
 
-/// What is known of a run before it begins. The rules and breaks are rank 0's alone.
+/// The verdict on a run before it begins. Only rank 0 has the rules and breaks.
 struct PlanVerdict {
   std::optional<RunRules> rules;
-  std::string benchmark;  ///< as the log names it
+  std::string benchmark;  ///< its name in the log
   std::vector<RuleBreak> breaks;
-  bool refused = false;  ///< a strict run that breaks a rule; the same on every rank
+  bool refused = false;  ///< a strict run breaks a rule; the same on every rank
 };
 
-/// Collective. Opens the data of `workload`, which trains nothing, and judges the run.
+/// Collective. Opens the data of `workload`, without training, and judges the run.
 PlanVerdict judge_plan(const RunConfig& config, Workload& workload, const RulesOptions& options,
                        Beginning beginning, const AuditPlan& audit, const Surroundings& around,
                        const base::Clock& clock);
 
-/// Tells people once: of a run that somebody means to submit (closed, or with a submitter's name)
-/// the first few breaks, of others how many there are; of a refused run all.
+/// Prints the verdict: the first few breaks of a run meant for submission (closed, or with a
+/// submitter's name), the number of breaks of other runs, all breaks of a refused run.
 void tell(const PlanVerdict& verdict, const RunConfig& config, Console& console);
 
 /// {"round", "ruleset", "why", "errors", "findings"}.

@@ -1,5 +1,4 @@
 // The log of a run that goes well.
-// Hides its clock and the epochs that it has.
 #include "runner/planned_log.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace runner {
 namespace {
 
-/// More evaluations show nothing new of when they come.
+/// Enough to show the schedule of evaluations.
 constexpr std::int64_t kMostEvaluations = 5;
 constexpr double kFarFromTarget = 0.5;
 
@@ -20,7 +19,7 @@ class MemorySink final : public mllog::RecordSink {
   std::string text;
 };
 
-/// A second passes with each record.
+/// Advances by a second with each record.
 class RecordClock final : public base::Clock {
  public:
   explicit RecordClock(std::int64_t first_ms) : next_ms_(first_ms) {}
@@ -34,7 +33,7 @@ class RecordClock final : public base::Clock {
   mutable std::int64_t next_ms_;
 };
 
-/// The epochs done at each of the first evaluations.
+/// The epochs completed at each of the first evaluations.
 std::vector<double> evaluated_after(const RunConfig& config, std::int64_t steps_per_epoch) {
   std::vector<double> epochs;
   const std::int64_t period = config.evaluation.period_steps(steps_per_epoch);
@@ -51,7 +50,7 @@ std::vector<double> evaluated_after(const RunConfig& config, std::int64_t steps_
   return epochs;
 }
 
-/// A quality that does not meet the target.
+/// A quality that misses the target.
 double missed(const mllog::QualityTarget& target) {
   const double value = target.main().value;
   return target.main().direction == mllog::Direction::kRises ? value * kFarFromTarget
@@ -81,7 +80,7 @@ void train(RunLog& log, const RunConfig& config, const WorkloadInfo& info,
 std::string planned_log(const RunConfig& file, const Workload& workload, int ranks, int nodes,
                         const base::Clock& clock) {
   RunConfig config = file;
-  if (config.seed == 0) config.seed = 1;  // it will be drawn, and is never 0
+  if (config.seed == 0) config.seed = 1;  // the real seed is drawn later, and is never 0
   const WorkloadInfo& info = workload.info();
   mllog::QualityTarget target = info.target;
   if (config.has_target) target.parts.front().value = config.target_quality;

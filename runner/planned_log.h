@@ -1,5 +1,4 @@
-// The log that a run would have if it went well, made before it begins.
-// Hides which records come after those that the configuration decides.
+// The log that a run would have if it went well, generated before it begins.
 #pragma once
 
 #include <string>
@@ -10,10 +9,10 @@
 
 namespace runner {
 
-/// Every record from submission_benchmark to run_stop, written by RunLog. The run is evaluated when
-/// its configuration says and reaches exactly its own target in the last of the first few
-/// evaluations, so what the rules find in this log, no luck can mend. Times begin at `clock`'s.
-/// After Workload::open_data().
+/// Every record from submission_benchmark to run_stop, written by RunLog. The run is evaluated at
+/// its configured times and reaches exactly its own target in the last of the first few
+/// evaluations, so the real run cannot avoid a break found in this log. Times start at `clock`'s.
+/// Call after Workload::open_data().
 std::string planned_log(const RunConfig& config, const Workload& workload, int ranks, int nodes,
                         const base::Clock& clock);
 

@@ -1,5 +1,4 @@
-// From argv to an exit status.
-// Hides CLI11's errors, and that under a launcher every rank parses the same command line.
+// From argv to an exit status. Under a launcher every rank parses the same command line.
 #include "runner/program.h"
 
 #include <CLI/CLI.hpp>
@@ -38,14 +37,14 @@ constexpr char kExitCodes[] = R"(Exit codes:
   9  regression: runs fail, or are slower than the last good ones
   10 unknown: no rules are known here of a log's benchmark or round)";
 
-/// A day: beyond any job's patience.
+/// A day: longer than any job would wait.
 constexpr std::int64_t kLongestMpiTimeoutS = 86400;
 
-/// Before MPI starts.
+/// The rank according to the launcher, before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
 
-/// Every rank finds the same fault at the same time: rank 0 tells it, and its exit makes the
-/// launcher end the others. One that is still there after a while found a fault of its own.
+/// Every rank finds the same error at the same time: rank 0 prints it, and its exit makes the
+/// launcher end the others. A rank still alive after 2 s found an error of its own.
 int fail(ExitCode code, const std::string& message) {
   if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
   std::cerr << "trainmark: " << message << '\n' << std::flush;
@@ -66,7 +65,7 @@ class CommandLine {
     for (const base::Command& command : shell_commands_) add(command);
   }
 
-  /// The exit status where parsing is the end: help, version, a usage error.
+  /// The exit status if parsing ends the program: help, version, a usage error.
   std::optional<int> parse(int argc, char** argv);
   const base::Command* chosen() const { return chosen_; }
   const base::Command::Action& action() const { return actions_.at(chosen_->name); }
@@ -152,7 +151,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
-  // A file that grows beyond the shell's limit is an error to be told, not a death.
+  // A write beyond the shell's file size limit must fail with an error, not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     CommandLine line(program);

@@ -1,5 +1,4 @@
 // The program around its commands: parsing, help, version, exit codes.
-// Hides CLI11's application.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@ namespace runner {
 
 struct Program {
   std::vector<base::Command> commands;
-  std::vector<std::string> missing_commands;  ///< that this build lacks
+  std::vector<std::string> missing_commands;  ///< commands that this build lacks
   std::string why_missing;
   std::function<std::string()> version;
   /// Runs the action of a command that needs ranks.
@@ -22,7 +21,8 @@ struct Program {
       run_on_ranks;
 };
 
-/// Parses and runs; returns the exit status. A usage error ends here with 2, before any MPI.
+/// Parses the command line and runs the command; returns the exit status. A usage error returns 2
+/// before MPI starts.
 int run_program(int argc, char** argv, const Program& program);
 
 }  // namespace runner

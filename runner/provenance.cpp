@@ -1,5 +1,4 @@
-// Provenance from all nodes.
-// Hides which facts are worth a line when nodes are alike.
+// Collects provenance from all nodes.
 #include "runner/provenance.h"
 
 #include <nlohmann/json.hpp>
@@ -11,13 +10,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Variables that name a rank or its connections say nothing about the machine.
+/// Keys of facts that belong to a rank or name a host, and say nothing about the machine.
 constexpr char kEnvironment[] = "environment";
 constexpr char kHost[] = "host";
 constexpr char kAffinity[] = "affinity";
 constexpr char kUsable[] = "usable_cpus";
 
-/// The facts of `machine` that differ from those of `first`; empty when nothing but names does.
+/// The facts of `machine` that differ from those of `first`, except per-rank ones and the host's
+/// name.
 Json differing(const Json& machine, const Json& first) {
   Json facts = Json::object();
   for (const auto& [key, value] : machine.items()) {

@@ -1,5 +1,4 @@
-// What every figure of a run stands on: build, libraries, machines, bindings.
-// Hides how it is collected from the nodes.
+// The provenance of a run's measurements: build, libraries, machines, bindings.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,9 +8,9 @@
 
 namespace runner {
 
-/// Collective. On rank 0: {"build", "libraries", "machine" (rank 0's node), "other_nodes" (those
-/// whose facts differ from it but for the host's name, facts that differ only), "binding": by rank,
-/// CPUs and threads}; elsewhere null.
+/// Collective. On rank 0: {"build", "libraries", "machine" (rank 0's node), "nodes", "other_nodes"
+/// (nodes that differ in more than the host's name, with the differing facts only), "binding" (CPUs
+/// and threads, by rank)}; elsewhere null.
 nlohmann::json gather_provenance(const Communicator& world, const Topology& topology,
                                  const Binding& binding, const ThreadPlan& threads,
                                  const nlohmann::json& libraries);

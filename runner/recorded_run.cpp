@@ -1,5 +1,4 @@
-// A run from its workload to its saved weights.
-// Hides which of them are on rank 0 alone.
+// Executes a run from the workload's creation to the saved weights.
 #include "runner/recorded_run.h"
 
 #include <fmt/format.h>
@@ -26,13 +25,13 @@
 namespace runner {
 namespace {
 
-/// What ends a strict run; empty where nothing does.
+/// What ends a strict run; empty for other runs.
 std::function<std::string()> rule_broken(const JudgedLog* judged) {
   if (judged == nullptr || judged->mode() != RulesMode::kStrict) return {};
   return [judged] { return judged->first_break(); };
 }
 
-/// Made and used on every rank; files, live status and judged log are there on rank 0 alone.
+/// Created and used on every rank; only rank 0 has files, live status and judged log.
 class RecordedRun {
  public:
   RecordedRun(const RunSetting& setting, RunOrder order, RunRecord& record);
@@ -43,7 +42,7 @@ class RecordedRun {
   void check_resume() const;
   void claim_files();
   void open_checkpointer();
-  /// Where this run saves itself: a folder of its own, or that which a resumed training has.
+  /// The folder of this run's checkpoints: its own, or the resumed training's.
   std::string checkpoint_folder() const;
   void open_log();
   RunOutcome train(const CacheClearing& caches);
@@ -51,7 +50,7 @@ class RecordedRun {
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
   void tell(const RunOutcome& outcome);
   void write_trace();
-  /// From the watching thread, where the job ends before this run can tell its result.
+  /// Called by the watching thread if the job ends before this run can report its result.
   void tell_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
   bool is_in_set() const { return setting_.plan.runs > 1; }
@@ -103,13 +102,14 @@ RunOutcome RecordedRun::go() {
   if (live_ && !live_->problem().empty()) doors_.console.warn(live_->problem());
   if (files_) files_->log().sync();
   save(outcome);
-  // No result without its log.
+  // There must be no result without its log.
   on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
   if (files_) tell(outcome);
   if (trace_) write_trace();
   doors_.world.activity().enter_phase("clean-up");
   workload_->clean_up();
-  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
+  // The Watchdog notices a rank that does not arrive here; MPI_Finalize would wait for it without a
+  // Watchdog.
   doors_.world.barrier();
   return outcome;
 }
@@ -144,7 +144,7 @@ void RecordedRun::claim_files() {
                                     order_.resume->record.position.steps_done,
                                     order_.resume->path));
   }
-  // Other runs may look for it from another folder.
+  // Other runs may look it up from another folder.
   live_path_ = std::filesystem::absolute(telemetry::live_path(files_->log_path())).string();
 }
 
@@ -154,7 +154,7 @@ void RecordedRun::open_checkpointer() {
                                             this_owner(live_path_)});
   checkpointer_.emplace(config_.checkpoint, checkpoint_folder(), resolved_, environment(),
                         *checkpoint_doors_);
-  // Now, not when hours of training are to be saved.
+  // Take the folder now, not after hours of training.
   const bool adds_to_a_folder =
       order_.resume != nullptr && order_.resume->path != *setting_.plan.resume;
   if (adds_to_a_folder || config_.checkpoint.is_scheduled()) {
@@ -216,8 +216,8 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
     if (!is_in_set() || (doors_.world.size() > 1 && !all_know)) throw;
     failure = std::current_exception();
   }
-  // The next member runs in this process: nothing unwinds here, so that what all ranks have to
-  // close together is closed.
+  // The next member runs in this process. No exception is unwinding here, so collective destructors
+  // run.
   workload_->clean_up();
   workload_.reset();
   std::rethrow_exception(failure);
@@ -226,7 +226,7 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
 void RecordedRun::save(const RunOutcome& outcome) {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files_) write_telemetry(outcome, entries);
-  // Weights that are no numbers serve nobody.
+  // NaN weights are useless.
   if (outcome.status == RunStatus::kDiverged) return;
   std::unique_ptr<StateWriter> writer;
   if (files_) writer = doors_.make_state_writer(files_->weights_path());
@@ -270,7 +270,7 @@ void RecordedRun::write_trace() {
 
 void RecordedRun::tell_failure(const std::string& reason) const {
   nlohmann::json document = failure_document({base::ExitCode::kInternal, reason});
-  document["exit_code"] = nullptr;  // the failing rank's, which is not told here
+  document["exit_code"] = nullptr;  // the failing rank's code, unknown here
   doors_.result.write(document);
 }
 

@@ -1,5 +1,4 @@
 // One run with its files: log, configuration, checkpoints, telemetry, weights, trace.
-// Hides their order, and what ranks close together where a run fails.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace runner {
 
-/// What the runs of one process have in common; all outlive them.
+/// What all runs of one process share; all members outlive them.
 struct RunSetting {
   const RunConfig& config;  ///< each run has its own seed
   const RunSetPlan& plan;
@@ -28,27 +27,27 @@ struct RunSetting {
   nlohmann::json provenance;  ///< on rank 0
 };
 
-/// One of them.
+/// The parameters of one run.
 struct RunOrder {
   std::uint64_t seed = 0;
-  std::int64_t number = 1;  ///< among the runs of the set
+  std::int64_t number = 1;  ///< number within the set
   MemberHooks hooks = {};
-  const ResumePoint* resume = nullptr;  ///< null: it begins anew
-  /// On rank 0, of the folder that it goes on saving to.
+  const ResumePoint* resume = nullptr;  ///< null: start from scratch
+  /// On rank 0: the lock of the checkpoint folder that a resumed run continues to use.
   std::unique_ptr<FolderLock> lock = nullptr;
 };
 
-/// What a run leaves, on rank 0; filled while it goes on, so that a failed one can be told of.
+/// The results of a run on rank 0, filled while it goes on, so that a failed run can be reported.
 struct RunRecord {
-  std::string log_path;     ///< "" before there is one
-  nlohmann::json document;  ///< its result, of a run that came to its end
+  std::string log_path;     ///< "" until the log exists
+  nlohmann::json document;  ///< result of a run that ended normally
 };
 
-/// Collective. Throws what ends the run. An error that all ranks know of leaves this process ready
-/// for the next run of a set.
+/// Collective. Rethrows the error that ends the run. After an error that all ranks know of, this
+/// process can start the next run of a set.
 RunOutcome record_run(const RunSetting& setting, RunOrder order, RunRecord& record);
 
-/// How other runs see this process, which shows in `live_file` that it lives ("": in none).
+/// How other runs see this process; `live_file` shows that it is alive ("": no file).
 FolderOwner this_owner(const std::string& live_file);
 
 }  // namespace runner

@@ -1,4 +1,4 @@
-// Keys of configurations that had another name in the version before; one release takes both.
+// Configuration keys renamed since the previous version; one release accepts both names.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace runner {
 
-/// Gives keys of `config`, which `file` has, the names of today, and returns a warning for each:
-/// "small.json: /training/bn_group_size: is called bn_group_samples now, ...". Throws ConfigError
-/// where a key stands there under both names.
+/// Renames old keys in `config`, read from `file`, and returns a warning for each: "small.json:
+/// /training/bn_group_size: is called bn_group_samples now, ...". Throws ConfigError if a key is
+/// present under both names.
 std::vector<std::string> rename_old_keys(nlohmann::json& config, const std::string& file);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// Claiming of result numbers.
-// Hides directory scans, and who was faster.
+// Claims result numbers.
 #include "runner/result_files.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The files of one run below results/<system>/<workload>/, claimed so that no other run takes them.
-// Hides how a number is claimed and how a file appears whole or not at all.
+// The files of one run in results/<system>/<workload>/, with a result number that no other run
+// gets.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace runner {
 
-/// The n of "result_<n>.anything", 0 for other names.
+/// The n of "result_<n>.anything"; 0 for other names.
 std::int64_t result_number(std::string_view name);
 
-/// result_<number>.* of one run. Made on rank 0 only.
+/// The files result_<number>.* of one run. Created on rank 0 only.
 class ResultFiles {
  public:
-  /// Claims the lowest number above all that are there or in cut_off/, by
-  /// base::create_exclusively(), and so is safe against runs that start at the same time on any
-  /// node. Makes the folder. Throws SystemError.
+  /// Claims the lowest number above all in `folder` and cut_off/. Uses base::create_exclusively(),
+  /// so it is safe against runs that start at the same time on any node. Creates the folder. Throws
+  /// SystemError.
   static ResultFiles claim(const std::string& folder);
 
   std::int64_t number() const { return number_; }
@@ -39,11 +39,11 @@ class ResultFiles {
   std::unique_ptr<mllog::FileSink> log_;
 };
 
-/// The n of all logs result_<n>.txt in `folder`, which must be there. Throws SystemError.
+/// The n of all logs result_<n>.txt in `folder`, which must exist. Throws SystemError.
 std::vector<std::int64_t> result_numbers(const std::string& folder);
 
-/// Moves all files result_<number>.* of a run that was cut off to cut_off/ below `folder`, where
-/// they count for no set. What another process moved before is no error. Throws SystemError.
+/// Moves all files result_<number>.* of an interrupted run to the subfolder cut_off/, where no set
+/// counts them. It is no error if another process moved them first. Throws SystemError.
 void move_cut_off(const std::string& folder, std::int64_t number);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// The choice of a checkpoint, and what must agree with it.
-// Hides which keys of every workload's configuration have no effect on the mathematics.
+// Chooses a checkpoint and checks that configuration and data agree with it.
 #include "runner/resume.h"
 
 #include <fmt/format.h>
@@ -18,8 +17,8 @@
 namespace runner {
 namespace {
 
-/// They say where files go, who submits, when a run ends or is saved: no bit of the state depends
-/// on them. (On `evaluation` it does: an evaluation sums running statistics over ranks.)
+/// Keys on which no bit of the state depends: where files go, who submits, when a run ends or is
+/// saved. (`evaluation` is not among them: an evaluation sums running statistics over ranks.)
 constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint",     "/staging",
                                           "/submission",     "/clear_caches",   "/target",
                                           "/hang_timeout_s", "/lost_timeout_s", "/threads"};
@@ -36,7 +35,7 @@ std::string difference_text(const std::string& path, const std::string& what,
                      difference.then, difference.found);
 }
 
-/// The choice among folders, on rank 0.
+/// The search among folders; runs on rank 0.
 class Search {
  public:
   Search(const ResumeWish& wish, const CheckpointFormat& format)
@@ -75,7 +74,8 @@ class Search {
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
-  /// Whether the run saved there is this one, by its last checkpoint that can be read.
+  /// Whether the run saved in `folder` has this configuration, judged by its last readable
+  /// checkpoint.
   bool suits(const std::string& folder) {
     std::string problem = folder + ": no checkpoint";
     for (const std::string& path : resume_candidates(folder)) {
@@ -99,7 +99,7 @@ class Search {
   std::vector<std::string> except_, passed_over_;
 };
 
-/// What rank 0 has, on every rank.
+/// Broadcasts rank 0's `texts`.
 std::vector<std::string> broadcast(std::vector<std::string> texts, const Communicator& world) {
   auto count = static_cast<std::int64_t>(texts.size());
   world.broadcast(std::as_writable_bytes(std::span(&count, 1)), 0);
@@ -116,7 +116,7 @@ ResumePoint open(const std::string& path, const CheckpointFormat& format,
   return point;
 }
 
-/// What a later version of the program may have added or left out counts as a difference too.
+/// Keys that another version of the program added or removed count as differences too.
 void require_equal(const ResumePoint& point, const std::string& what,
                    const std::optional<ConfigDifference>& difference) {
   if (!difference) return;

@@ -1,5 +1,4 @@
 // The options --rules and --round.
-// Hides their help.
 #include "runner/rules_options.h"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,4 @@
 // The options --rules and --round of a command that trains.
-// Hides their help.
 #pragma once
 
 #include "runner/run_rules.h"
@@ -10,7 +9,7 @@ class App;
 
 namespace runner {
 
-/// `rules` outlives `app`. A round that is not there is a ConfigError that leaves the parser.
+/// `rules` outlives `app`. An unknown round makes the parser throw ConfigError.
 void declare_rules(CLI::App& app, RulesOptions& rules);
 
 }  // namespace runner

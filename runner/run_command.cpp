@@ -1,4 +1,4 @@
-// run: stage, train, evaluate, log.
+// run: stages, trains, evaluates, logs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,7 @@ struct RunOptions {
   bool together = false;
   double together_timeout_s = kDefaultStartTimeoutS;
   bool resumes = false, resumes_or_starts = false;
-  std::string resume;  ///< "" with `resumes`: where the configuration says
+  std::string resume;  ///< "" with `resumes`: the configuration's folder of checkpoints
   bool dry_run = false;
   std::string json;
   std::optional<telemetry::StepRange> trace;
@@ -46,7 +46,7 @@ struct RunOptions {
   Beginning beginning() const { return resumes ? Beginning::kResumed : Beginning::kAnew; }
 };
 
-/// What continues the set. Scratch that a job was given is gone by then.
+/// The command that continues the set. Omits a job's scratch folder, which is gone by then.
 std::string command_of(const RunOptions& options) {
   const bool in_job = !launch::job_text(launch::allocation_of(launch::environment())).empty();
   std::string command = "trainmark run " + launch::shell_word(options.source->path);
@@ -104,7 +104,7 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
   return code;
 }
 
-/// Collective. Before anything of a run exists: with a workload of its own.
+/// Collective. Judges the run with a workload of its own, before any part of the run exists.
 PlanVerdict judge_before(const RunOptions& options, const RunConfig& config,
                          const CommandParts& parts, const Communicator& world,
                          const Topology& topology, const base::Clock& clock) {
@@ -119,7 +119,7 @@ PlanVerdict judge_before(const RunOptions& options, const RunConfig& config,
                     clock);
 }
 
-/// What `run --json` gives of a run that was refused.
+/// The document of `run --json` for a refused run.
 Json refusal_document(const PlanVerdict& verdict) {
   Json document = failure_document(
       {ExitCode::kNonCompliant, fmt::format("--rules strict: the run breaks {} of the rules of {}",
@@ -128,7 +128,7 @@ Json refusal_document(const PlanVerdict& verdict) {
   return document;
 }
 
-/// The failure under way is the one to end with.
+/// Reports `failure`; an error in doing so must not replace it.
 void tell_failure(const base::Failure& failure, ResultSink& result, Console& console) {
   try {
     result.write(failure_document(failure));
@@ -137,8 +137,8 @@ void tell_failure(const base::Failure& failure, ResultSink& result, Console& con
   }
 }
 
-/// Seconds that whoever ends the job gives it. mpirun gives one; schedulers give at least five
-/// (Flux) before they kill. A person at a terminal waits.
+/// The seconds before a job's ender kills it, a little less than mpirun's one second or the
+/// schedulers' at least five (Flux). At a terminal there is no limit: 0.
 double grace_s(const launch::Environment& environment) {
   const launch::LauncherKind kind = launch::kind_of(environment);
   if (kind == launch::LauncherKind::kMpirun) return 0.2;
@@ -146,7 +146,7 @@ double grace_s(const launch::Environment& environment) {
   return is_alone && launch::allocation_of(environment).scheduler.empty() ? 0.0 : 3.0;
 }
 
-/// Collective. Tells of nodes and CPUs that this run leaves idle, though nobody asked for that.
+/// Collective. Warns of nodes and CPUs that this run leaves idle without having been asked to.
 void advise(const RunConfig& config, const Communicator& world, const Topology& topology,
             Console& console) {
   const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
@@ -212,7 +212,7 @@ void check_set_options(const RunOptions& options) {
                                       options.runs, *options.only));
 }
 
-/// Declares --runs, which it gives back, and what belongs to sets.
+/// Declares --runs, which it returns, and the options of sets.
 CLI::Option* declare_set(CLI::App& app, RunOptions& options) {
   auto* runs =
       app.add_option("--runs", options.runs,
@@ -239,7 +239,7 @@ CLI::Option* declare_set(CLI::App& app, RunOptions& options) {
   return runs;
 }
 
-/// Declares --resume, which it gives back, and --resume-or-start.
+/// Declares --resume, which it returns, and --resume-or-start.
 CLI::Option* declare_resume(CLI::App& app, RunOptions& options, CLI::Option* runs) {
   auto* resume =
       app.add_option("--resume", options.resume,

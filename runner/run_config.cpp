@@ -1,5 +1,4 @@
-// The keys of a configuration that belong to every workload, and what follows from them.
-// Hides key names, help texts and how seeds are drawn.
+// Reads the configuration keys that all workloads share.
 #include "runner/run_config.h"
 
 #include <fmt/format.h>

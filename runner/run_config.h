@@ -1,5 +1,5 @@
-// What a run is, read once from file and overrides and then never changed.
-// Hides the configuration's keys and defaults of everything that is not the workload's own.
+// The configuration of a run, read once from file and overrides; contains all keys except the
+// workload's own.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace runner {
 
-/// When a job is given up; 0: never.
+/// When to give up a job; 0: never.
 struct WatchLimits {
-  /// Without progress. Nothing that goes on, however slowly, is to be taken for a hang.
+  /// Without progress. Must exceed the longest legitimate pause between signs of progress.
   std::int64_t hang_timeout_s = 600;
   std::int64_t lost_timeout_s = 8;  ///< without a sign of life of a rank
 };
@@ -27,18 +27,18 @@ struct SubmissionConfig {
 
 struct EvaluationConfig {
   std::int64_t every_epochs = 1;
-  std::int64_t offset_epochs =
-      0;                       ///< first evaluation after this many epochs (0: after every_epochs)
-  std::int64_t per_epoch = 1;  ///< evaluations of each epoch; above 1, both others are the default
-  /// The first epoch (1-based) not before `epoch_num` after which an evaluation is due.
+  std::int64_t offset_epochs = 0;  ///< epochs before the first evaluation (0: every_epochs)
+  std::int64_t per_epoch = 1;  ///< evaluations in each epoch; above 1, the other two members keep
+                               ///< their defaults
+  /// The first epoch (1-based), at or after `epoch_num`, that is followed by an evaluation.
   std::int64_t next_due(std::int64_t epoch_num) const;
-  /// Steps from one evaluation within an epoch to the next, rounded down as the MLPerf rules do;
-  /// 0: epochs are not cut.
+  /// Steps between evaluations within an epoch, rounded down as in the MLPerf rules; 0: epochs are
+  /// not split.
   std::int64_t period_steps(std::int64_t steps_per_epoch) const;
 };
 
 struct CheckpointConfig {
-  std::string directory;         ///< root of their folders; empty: beside the results
+  std::string directory;         ///< root of the checkpoint folders; empty: next to the results
   std::int64_t every_steps = 0;  ///< 0: not by steps
   double every_minutes = 0.0;    ///< 0: not by time
   std::int64_t keep_last = 2;
@@ -48,9 +48,9 @@ struct CheckpointConfig {
 struct RunConfig {
   std::string file;         ///< as given on the command line
   std::string workload;     ///< registry name
-  std::uint64_t seed = 0;   ///< of this run; 0 in the file: drawn from the operating system
+  std::uint64_t seed = 0;   ///< 0 in the file: drawn from the operating system
   std::int64_t epochs = 0;  ///< limit
-  bool has_target = false;  ///< false: the workload's own target
+  bool has_target = false;  ///< false: use the workload's own target
   double target_quality = 0.0;
   SubmissionConfig submission;
   EvaluationConfig evaluation;
@@ -63,28 +63,29 @@ struct RunConfig {
   base::ObjectReader reader;  ///< the whole file, for the workload's own keys
 };
 
-/// The key that says whose configuration it is.
+/// Reads the key that names the configuration's workload.
 std::string workload_name(const base::ObjectReader& reader);
 
-/// Reads the keys that belong to every workload; evaluations_per_epoch is that workload's, where
-/// the configuration says nothing of when to evaluate. The caller lets the workload read its own,
-/// then reject_unknown(). Throws ConfigError.
+/// Reads the keys that all workloads share. `evaluations_per_epoch` is the workload's default if
+/// the configuration has no evaluation schedule. The caller then lets the workload read its own
+/// keys and calls reject_unknown(). Throws ConfigError.
 RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file,
                            std::int64_t evaluations_per_epoch = 1);
 
-/// results/<system>/<workload>: where a run's files go.
+/// results/<system>/<workload>: the folder of a run's files.
 std::string results_folder(const RunConfig& config);
-/// The folder that has those of checkpoints: the same, or the one below checkpoint.directory.
+/// The parent folder of checkpoint folders: results_folder(), or its counterpart below
+/// checkpoint.directory.
 std::string checkpoints_folder(const RunConfig& config);
 
-/// `count` different 64-bit seeds, a function of `master` alone; none is 0.
+/// `count` different nonzero 64-bit seeds; a function of `master` only.
 std::vector<std::uint64_t> derive_seeds(std::uint64_t master, std::int64_t count);
 
-/// `text` as one path component: letters, digits, '.', '_' and '-' stay, runs of others become one
-/// '-'.
+/// `text` as one path component: keeps letters, digits, '.', '_' and '-', and replaces each run of
+/// others by one '-'.
 std::string sanitized(const std::string& text);
 
-/// Host name and the short name of its CPU, such as "node7-xeon-platinum-8368".
+/// Host name and short CPU name, such as "node7-xeon-platinum-8368".
 std::string default_system_name();
 
 }  // namespace runner

@@ -14,7 +14,7 @@ namespace {
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Ranks agree whether to go on about this often.
+/// Approximate interval at which ranks agree whether to go on.
 constexpr double kAgreeEveryNs = 1e9;
 
 }  // namespace
@@ -24,8 +24,7 @@ void RunControl::resume() {
   RunPosition& at = run_.at;
   if (point != nullptr) at = point->record.position;
   saved_steps_ = at.steps_done;
-  run_.doors.world.activity().set_steps(
-      at.steps_done);  // those of an earlier run of a set end here
+  run_.doors.world.activity().set_steps(at.steps_done);  // resets the count of a set's previous run
   if (point == nullptr) return;
   run_.progress.enter("reading of the checkpoint");
   run_.log.resumed(point->path, at);

@@ -1,5 +1,4 @@
-// What happens between two steps of a run: whether it goes on, is saved, or ends.
-// Hides the votes of the ranks, and when a checkpoint is due.
+// Decides between two steps whether a run goes on, is saved, or ends; all ranks agree.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +10,18 @@ namespace runner {
 /// All calls but steps_to_next_cut() are collective.
 class RunControl {
  public:
-  /// `run` outlives it.
+  /// `run` outlives this object.
   explicit RunControl(RunState& run) : run_(run) {}
 
-  /// Goes on where a checkpoint was written, if there is one.
+  /// Restores the state from a checkpoint, if present.
   void resume();
-  /// True when the run goes on; else its outcome says why not, and what a signal stopped is saved.
-  /// `finite`: the loss. `ns_per_step` sets the next cut; 0: nothing was trained.
+  /// Returns true if the run goes on; otherwise sets its outcome. A run that a signal stops is
+  /// saved first if checkpoints are scheduled or were requested. `finite`: whether the loss is
+  /// finite. `ns_per_step` determines the next cut; 0: nothing was trained.
   bool goes_on(bool finite = true, double ns_per_step = 0.0);
-  /// Saves the run when somebody asked for it or its steps are due.
+  /// Saves the run if a checkpoint was requested or its interval has passed.
   void save_if_wanted();
-  /// Of the steps up to `last` of the epoch, those before ranks have to agree or save.
+  /// The number of steps, up to step `last` of the epoch, until ranks must agree or save.
   std::int64_t steps_to_next_cut(std::int64_t last) const;
 
  private:
@@ -30,7 +30,8 @@ class RunControl {
 
   RunState& run_;
   bool checkpoint_wanted_ = false;
-  std::int64_t saved_steps_ = 0;  ///< that a checkpoint has; a run that has not begun needs none
+  std::int64_t saved_steps_ = 0;  ///< steps in the last checkpoint; 0 if there is none, as a run
+                                  ///< that has not begun needs none
   std::int64_t steps_at_once_ = 1;
 };
 

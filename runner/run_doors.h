@@ -1,4 +1,4 @@
-// What surrounds a run: other ranks, log, console, checkpoints, and who may stop it.
+// The dependencies of a run: other ranks, log, console, checkpoints, and sources of stop requests.
 #pragma once
 
 #include <functional>
@@ -25,17 +25,17 @@ struct RunDoors {
   mllog::LogWriter& log;
   telemetry::RankIdentity identity;
   Console& console;
-  std::function<StopSignal()> stop_requested;  ///< asked on every rank; one is enough
+  std::function<StopSignal()> stop_requested;  ///< called on every rank; one request is enough
   Checkpointer* checkpointer = nullptr;        ///< null: the run is never saved
-  const ResumePoint* resume = nullptr;         ///< null: it begins anew
-  Watchdog* watchdog = nullptr;                ///< null: nobody watches
-  telemetry::LiveStatusFile* live = nullptr;   ///< null: no other shell is told
-  /// Collective. Called when all is initialised, before run_start; may be empty.
+  const ResumePoint* resume = nullptr;         ///< null: start from scratch
+  Watchdog* watchdog = nullptr;                ///< null: no watchdog
+  telemetry::LiveStatusFile* live = nullptr;   ///< null: no live status file
+  /// Collective. Called after initialisation, before run_start; may be empty.
   std::function<void()> before_start = nullptr;
-  /// Called on rank 0's watching thread where the job is about to end; may be empty.
+  /// Called on rank 0's watching thread when the job is about to end; may be empty.
   std::function<void(const std::string& reason)> on_failure = nullptr;
-  /// A rule that the log breaks for good, which ends the run; "": none. Asked on rank 0. Empty:
-  /// nobody asks.
+  /// Called on rank 0. Returns the rule that the log irrevocably breaks, which ends the run, or "".
+  /// May be empty.
   std::function<std::string()> rule_broken = nullptr;
 };
 

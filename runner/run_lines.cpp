@@ -1,4 +1,4 @@
-// The lines at the end of a run.
+// The text at the end of a run.
 #include "runner/run_lines.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ std::string result_line(const FinishedRun& run) {
   const bool success = outcome.status == RunStatus::kSuccess;
   const std::string quality =
       outcome.evaluations.empty() ? "none" : fmt::format("{}", outcome.evaluations.back().quality);
-  // What a run took in several parts is no time to train.
+  // The total of a run in several parts is no time to train.
   const std::string resumed =
       run.resume == nullptr
           ? ""

@@ -1,4 +1,4 @@
-// What people are told at the end of a run: the RESULT line, where its files lie, its trace.
+// The text at the end of a run: the RESULT line, its files, its trace.
 #pragma once
 
 #include <ostream>
@@ -13,21 +13,22 @@
 
 namespace runner {
 
-/// On rank 0; all outlive it.
+/// Exists on rank 0; everything it refers to outlives it.
 struct FinishedRun {
   const RunOutcome& outcome;
   const RunConfig& config;  ///< with the run's seed
   const WorkloadInfo& info;
   const ResultFiles& files;
-  const ResumePoint* resume = nullptr;  ///< null: it began anew
-  std::string verdict;                  ///< of the rules on its log; "": nobody judged it
+  const ResumePoint* resume = nullptr;  ///< null: started from scratch
+  std::string verdict;                  ///< the rules' verdict on its log; "": not judged
 };
 
-/// The RESULT line and the files' paths; on the console why it was no success.
+/// Prints the RESULT line and the files' paths to `out`, and the reason of a failure on the
+/// console.
 void tell_run(const FinishedRun& run, std::ostream& out, Console& console);
 
-/// The file's path and the transfers (`out` null: nowhere); on the console what the file lacks of
-/// the steps that were asked for.
+/// Prints the file's path and the transfers to `out` (unless null), and a warning on the console if
+/// the file lacks requested steps.
 void tell_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
                 const std::string& path, std::ostream* out, Console& console);
 

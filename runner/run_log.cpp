@@ -1,5 +1,4 @@
-// The records of a run.
-// Hides which key carries what.
+// The records of a run and their keys.
 #include "runner/run_log.h"
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace {
 namespace keys = mllog::keys;
 using Json = mllog::LogWriter::Json;
 
-/// Whole numbers as such: there are readers that want integers where epochs are not cut.
+/// Writes whole numbers as integers: some readers expect integers unless epochs are split.
 Json epochs(double count) {
   const auto whole = static_cast<std::int64_t>(count);
   return static_cast<double>(whole) == count ? Json(whole) : Json(count);
@@ -39,8 +38,8 @@ std::string platform_name(const RunConfig& config, int nodes) {
   return fmt::format("{}x {}", nodes, known ? model->get<std::string>() : "unknown CPU");
 }
 
-/// A mean over a run's steps depends in its last digits on where the steps were cut; seven are what
-/// a loss has anyway.
+/// Seven digits: the precision of a loss. Further digits of a mean over steps depend on how the
+/// steps were grouped.
 double seven_digits(double value) {
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
 }
@@ -69,7 +68,7 @@ void RunLog::setup(const RunConfig& config, const Workload& workload,
   const auto fields = workload.log_fields();
   std::set<std::string> own;
   for (const auto& [key, value] : fields) own.insert(key);
-  // Each of these keys may stand in a log exactly once, so a workload that logs one itself wins.
+  // These keys may appear in a log only once, so a workload's own value takes precedence.
   const auto common = [&](const char* key, const Json& value) {
     if (own.count(key) == 0) event(key, value);
   };
@@ -102,7 +101,7 @@ void RunLog::disclose(const RunConfig& config, const Disclosure& facts) {
 }
 
 void RunLog::log_target(const mllog::QualityTarget& target) {
-  // Without the metric's key: the RCP checker takes any record that spells it for an evaluation.
+  // Omits the metric's key: the RCP checker takes any record that contains it for an evaluation.
   const bool rises = target.main().direction == mllog::Direction::kRises;
   event(keys::kQualityTarget, target.main().value, {{keys::kDirection, rises ? "rises" : "falls"}});
 }
@@ -139,7 +138,7 @@ void RunLog::epoch_stop(const EpochFacts& facts) {
   metadata[keys::kStep] = facts.steps_done;
   const double loss = seven_digits(facts.mean_loss);
   event(keys::kTrainLoss, loss, metadata);
-  // All of it was trained before the run was stopped: this part has no rates of it.
+  // The whole epoch was trained before the run was stopped: this part has no rates for it.
   if (facts.samples_per_s == 0.0) return;
   event(keys::kLearningRate, facts.learning_rate, metadata);
   event(keys::kThroughput, facts.samples_per_s, metadata);

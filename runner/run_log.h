@@ -1,6 +1,5 @@
-// The MLPerf log of one run: which records come, in which order, with which metadata.
-// Hides keys and their values. Source: mlcommons/training_policies and the rule files of
-// mlcommons/logging, training 4.0.0.
+// Writes the MLPerf log of one run: which records, in which order, with which metadata. Source:
+// mlcommons/training_policies and the rule files of mlcommons/logging, training 4.0.0.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +15,18 @@
 
 namespace runner {
 
-/// What an epoch of training did.
+/// Facts about one epoch of training.
 struct EpochFacts {
   std::int64_t epoch_num = 0;   ///< counted from 1
   std::int64_t steps_done = 0;  ///< since the run began
   double mean_loss = 0.0;
   double learning_rate = 0.0;
-  double samples_per_s = 0.0;  ///< of all ranks, while training; 0: no step was in this part
+  double samples_per_s = 0.0;  ///< of all ranks, while training; 0: this part of the run trained no
+                               ///< step of it
 };
 
-/// Writes records in the order in which the calls below stand. Rank 0's writer has a sink.
+/// Writes one run's records. Call the functions in the order of their declarations. Only rank 0's
+/// writer has a sink.
 class RunLog {
  public:
   explicit RunLog(mllog::LogWriter& writer) : writer_(writer) {}
@@ -33,17 +34,17 @@ class RunLog {
   void submission(const RunConfig& config, const WorkloadInfo& info, int nodes);
   void caches(const CacheClearing& clearing);
   void init_start();
-  /// All that the run is made of; `ranks` and `nodes` are those of the job.
+  /// All settings of the run; `ranks` and `nodes` are the job's.
   void setup(const RunConfig& config, const Workload& workload, const mllog::QualityTarget& target,
              int ranks, int nodes);
   void init_stop();
   void run_start();
-  /// That this run goes on from a checkpoint: which, where in the run that is, and the seconds from
-  /// the first run_start to it.
+  /// Records that this run resumes: from which checkpoint, at which position, and how many seconds
+  /// after the first run_start.
   void resumed(const std::string& checkpoint, const RunPosition& position);
   void staging_start();
   void staging_stop(const nlohmann::json& facts);
-  /// Epochs may be cut: first_epoch_num is 1 plus the epochs done.
+  /// `first_epoch_num` is 1 plus the epochs completed; it is fractional if epochs are split.
   void block_start(double first_epoch_num, double epoch_count);
   void epoch_start(std::int64_t epoch_num);
   void epoch_stop(const EpochFacts& facts);
@@ -52,10 +53,9 @@ class RunLog {
   void eval_start(double epoch_num);
   void eval_stop(double epoch_num, const mllog::QualityTarget& target, double quality);
   void block_stop(double first_epoch_num, double epoch_count);
-  /// `status`: "success" or "aborted", with the reason of the latter, which also closes a log that
-  /// has no run_start yet. Only once: later calls do nothing, so that the handler of a failure may
-  /// call it whenever, and from any thread. Nothing is logged after it. Whether this call wrote the
-  /// record.
+  /// `status`: "success", or "aborted" with a reason; "aborted" also closes a log that has no
+  /// run_start yet. Returns whether this call wrote the record: only the first does, so that a
+  /// failure handler may call it at any time and from any thread. Nothing is logged afterwards.
   bool run_stop(const char* status, const std::string& reason);
 
  private:

@@ -1,5 +1,4 @@
-// The run loop.
-// Hides what stands before the first step and after the last.
+// The run loop: everything before the first step and after the last.
 #include "runner/run_loop.h"
 
 #include <fmt/format.h>
@@ -63,7 +62,7 @@ void Run::log_stop(const std::string& reason) noexcept {
   try {
     run_.log.run_stop("aborted", reason);
   } catch (const std::exception& e) {
-    // The failure under way is the one to end with.
+    // The failure in progress takes precedence.
     run_.doors.console.warn(fmt::format("the log is left without run_stop: {}", e.what()));
   }
 }
@@ -81,7 +80,7 @@ void Run::initialize(const CacheClearing& caches) {
   run_.outcome.target = run_.workload.info().target;
   if (run_.config.has_target) run_.outcome.target.parts.front().value = run_.config.target_quality;
   run_.log.setup(run_.config, run_.workload, run_.outcome.target, ranks, nodes);
-  // The slowest rank's initialisation belongs to init, not to the run.
+  // The wait for the slowest rank's initialisation belongs to init, not to the run.
   run_.doors.world.barrier();
   run_.log.init_stop();
 }
@@ -99,7 +98,7 @@ void Run::train_and_evaluate() {
            fmt::format("the target {} was not reached in {} epochs",
                        run_.outcome.target.main().value, run_.config.epochs));
   if (!control_.goes_on() || !stage()) return;
-  if (run_.reached_target()) return;  // a resumed run whose target is lower now
+  if (run_.reached_target()) return;  // a resumed run with a lower target
   epochs_.go();
 }
 
@@ -109,7 +108,7 @@ bool Run::stage() {
   try {
     const telemetry::Scope scope(run_.doors.telemetry, telemetry::Subsystem::kStaging);
     run_.outcome.staging = run_.workload.stage();
-    // Until the last node is ready nobody can train: that wait is staging too.
+    // Nobody can train until the last node is ready, so this wait counts as staging.
     run_.doors.world.barrier();
   } catch (const AgreedError& e) {
     if (e.code() != base::ExitCode::kStopped) throw;
@@ -123,7 +122,7 @@ void Run::finish() {
   run_.outcome.run_s = run_.since_start_s() - run_.outcome.earlier_s;
   const bool success = run_.outcome.status == RunStatus::kSuccess;
   const bool told = run_.log.run_stop(success ? "success" : "aborted", run_.outcome.reason);
-  // The watchdog may have been faster, and what the log says holds.
+  // The watchdog may have written run_stop first; the log then decides.
   const std::int64_t overtaken = run_.doors.world.rank() == 0 && !told ? 1 : 0;
   if (run_.doors.world.allreduce_max(overtaken) != 0 && success) {
     run_.end(RunStatus::kStopped, "told to end by a signal");

@@ -1,5 +1,4 @@
-// One run from init to run_stop: who may stop it, when it is evaluated, what the log says.
-// Hides the order of things; workloads and tests cannot get it wrong.
+// One run from init to run_stop, in the order that the rules prescribe.
 #pragma once
 
 #include "runner/caches.h"
@@ -10,9 +9,9 @@
 
 namespace runner {
 
-/// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this
-/// rank is thrown; the log then ends with run_stop aborted, where the failure is another rank's by
-/// the watchdog. Throws AgreedError on every rank if replicas drifted apart.
+/// Collective. Trains `workload` according to `config` and logs `caches`. Throws a failure of this
+/// rank, after ending the log with run_stop aborted; the watchdog does so for failures of other
+/// ranks. Throws AgreedError on every rank if replicas have diverged.
 RunOutcome run_once(const RunConfig& config, Workload& workload, const CacheClearing& caches,
                     const RunDoors& doors);
 

@@ -1,4 +1,4 @@
-// What a run gave: how it ended, its evaluations and its times.
+// The outcome of a run: how it ended, its evaluations and its times.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,18 +11,18 @@
 
 namespace runner {
 
-/// What a run gave; the same on every rank, but for the telemetry.
+/// The same on every rank, except for the telemetry.
 struct RunOutcome {
   RunStatus status = RunStatus::kTargetMissed;
   std::string reason;           ///< "" after success
-  mllog::QualityTarget target;  ///< what it was to reach
-  /// Trained completely; of an epoch that is cut, up to the end of the last part.
+  mllog::QualityTarget target;  ///< the target in effect
+  /// Epochs trained completely; of a split epoch, up to the end of its last part.
   double epochs = 0.0;
   double run_s = 0.0;      ///< run_start to run_stop on a steady clock
-  double earlier_s = 0.0;  ///< of a resumed run: what its earlier parts took up to the checkpoint
-  std::vector<EvaluationPoint> evaluations;  ///< those of earlier parts too
-  std::string telemetry_entry;  ///< telemetry::rank_entry of run_start to run_stop, this rank's
-  nlohmann::json staging;       ///< what Workload::stage() told
+  double earlier_s = 0.0;  ///< in a resumed run: s that its earlier parts took up to the checkpoint
+  std::vector<EvaluationPoint> evaluations;  ///< includes those of earlier parts
+  std::string telemetry_entry;  ///< telemetry::rank_entry of this rank, run_start to run_stop
+  nlohmann::json staging;       ///< the result of Workload::stage()
 
   bool has_quality() const { return !evaluations.empty(); }
 };

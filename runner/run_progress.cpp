@@ -1,5 +1,4 @@
-// Where a run stands.
-// Hides who is told what.
+// Reports a run's progress.
 #include "runner/run_progress.h"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// Where a run stands: for its own watchdog, for people on the console, and for other shells.
-// Hides who is told what.
+// Reports a run's progress to its watchdog, to the console, and to other shells.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace runner {
 
-/// Used from the rank's main thread.
+/// Only for the rank's main thread.
 class RunProgress {
  public:
-  /// Of the run with these doors, which outlive this.
+  /// `doors` outlives this object.
   RunProgress(const RunDoors& doors, const std::string& workload);
 
-  /// `phase` is a literal.
+  /// `phase` must be a string literal.
   void enter(const char* phase);
   /// Training begins, `steps_done` steps into a (resumed) run.
   void begin(std::int64_t steps_done);

@@ -1,5 +1,4 @@
 // The result of a run as JSON.
-// Hides the document's layout.
 #include "runner/run_result.h"
 
 #include <cmath>
@@ -13,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// JSON has no NaN.
+/// Null for NaN and infinities, which JSON lacks.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 }  // namespace

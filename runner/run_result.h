@@ -1,5 +1,4 @@
-// The result of a run as JSON (`run --json`), written once, however the run ends.
-// Hides the document's layout, and who is first to write it.
+// The result of a run as JSON (`run --json`), written exactly once, however the run ends.
 #pragma once
 
 #include <mutex>
@@ -17,18 +16,18 @@ namespace runner {
 
 inline constexpr int kResultSchema = 1;
 
-/// What a run gave: status, reason, quality, epochs, seconds, seed, files, exit code. Figures that
-/// it does not have are null. Seconds to the target are null unless the run reached it in one part.
+/// Status, reason, quality, epochs, seconds, seed, files, exit code. Missing values are null; so
+/// are the seconds to the target unless the run reached it without a resume.
 nlohmann::json result_document(const RunOutcome& outcome, const RunConfig& config,
                                const WorkloadInfo& info, const ResultFiles& files);
 
-/// Of a run that ended by an error: the same keys, null where nothing is known.
+/// For a run that ended by an error: the same keys, null if unknown.
 nlohmann::json failure_document(const base::Failure& failure);
 
-/// Where the document goes. Several threads may have one: the first is written, the others are not.
+/// Writes the first document given to it and ignores later ones; thread-safe.
 class ResultSink {
  public:
-  /// `target`: a file, "-" for `out`, "" for nowhere. `out` outlives this.
+  /// `target`: a file, "-" for `out`, "" for no output. `out` outlives this object.
   ResultSink(std::string target, std::ostream& out) : target_(std::move(target)), out_(out) {}
   /// Throws SystemError.
   void write(const nlohmann::json& document);

@@ -1,5 +1,4 @@
-// The choice of a round, and breaks of its rules in words.
-// Hides where the results' path comes in.
+// Chooses the round and formats breaks of its rules.
 #include "runner/run_rules.h"
 
 #include <fmt/format.h>

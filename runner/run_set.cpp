@@ -1,5 +1,4 @@
-// One run, or the members of a set.
-// Hides seeds, the checkpoint to go on from, and what an error means for the other members.
+// A single run, or the members of a set.
 #include "runner/run_set.h"
 
 #include <fmt/format.h>
@@ -36,7 +35,7 @@ MemberStatus member_status(RunStatus status) {
   return MemberStatus::kFailed;
 }
 
-/// What an error that every rank knows of makes of a member.
+/// The result of a member that failed with an error known to every rank.
 MemberRun failed_member(const std::exception& error, std::uint64_t seed,
                         const std::string& log_path) {
   const base::Failure failure = base::failure_of(error);
@@ -70,9 +69,9 @@ class RunSet {
   base::ExitCode go();
 
  private:
-  std::uint64_t seed() const;  ///< of a run that is no member of a set
+  std::uint64_t seed() const;  ///< of a run outside a set
   void warn() const;
-  /// Opens the checkpoint that is to be resumed; its seed is the run's.
+  /// Opens the checkpoint to resume; the run gets its seed.
   void open_checkpoint();
   base::ExitCode run_all_members();
   MemberRun run_member(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks);
@@ -85,7 +84,7 @@ class RunSet {
   const ThreadPlan threads_;
   const RunSetting setting_;
   std::optional<ResumePoint> resume_;
-  std::unique_ptr<FolderLock> lock_;  ///< on rank 0, of the folder of a resumed run
+  std::unique_ptr<FolderLock> lock_;  ///< on rank 0: the checkpoint folder of a resumed run
 };
 
 base::ExitCode RunSet::go() {
@@ -122,10 +121,10 @@ MemberRun RunSet::run_member(std::uint64_t seed, std::int64_t number, const Memb
     return {{member_status(outcome.status), outcome.reason, exit_code(outcome.status)},
             std::move(record.document)};
   } catch (const AgreedError& e) {
-    if (e.code() == base::ExitCode::kUsage) throw;  // so would end every member
+    if (e.code() == base::ExitCode::kUsage) throw;  // every member would fail in the same way
     return failed_member(e, seed, record.log_path);
   } catch (const base::Error& e) {
-    // A rank that fails alone leaves the others waiting: then the job has to end.
+    // If only one rank fails, the others wait for it: the job must end.
     if (doors_.world.size() > 1 || e.code() == base::ExitCode::kUsage) throw;
     return failed_member(e, seed, record.log_path);
   }
@@ -158,7 +157,7 @@ void RunSet::open_checkpoint() {
   const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
   ResumeWish wish{*plan_.resume, plan_.nothing_saved, {}, {}, this_owner("")};
   together(doors_.world, [&] {
-    // It reads its keys, and knows which of them a resumed run may change.
+    // Creating the workload reads its keys; it knows which of them a resumed run may change.
     wish.keys_without_effect = setting_.make(config_, around)->keys_without_effect();
     wish.config = config_.reader.resolved();
   });

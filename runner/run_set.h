@@ -8,8 +8,9 @@
 
 namespace runner {
 
-/// Collective. One run has the configuration's seed (0: the checkpoint's, else one of the operating
-/// system's), and answers with exit_code() of its status. Several are a set: see run_members().
+/// Collective. A single run has the configuration's seed (0: the checkpoint's, else one from the
+/// operating system), and the result is exit_code() of its status. Several runs are a set: see
+/// run_members().
 base::ExitCode run_set(const RunConfig& config, const RunSetPlan& plan, MakeWorkload make,
                        const RunSetDoors& doors);
 

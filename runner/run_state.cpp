@@ -1,4 +1,4 @@
-// One run under way.
+// The state of a run in progress.
 #include "runner/run_state.h"
 
 #include <utility>

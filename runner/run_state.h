@@ -1,4 +1,4 @@
-// One run under way, as the parts of the run loop share it: where it stands, and what it gives.
+// The state of a run in progress, shared by the parts of the run loop.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace runner {
 
 struct RunState {
-  /// All outlive it.
+  /// All arguments outlive this object.
   RunState(const RunConfig& run_config, Workload& trained, const RunDoors& run_doors)
       : config(run_config),
         workload(trained),
@@ -23,14 +23,14 @@ struct RunState {
         log(doors.log),
         progress(doors, workload.info().name) {}
 
-  /// Epochs that are trained, but for `unfinished` steps.
+  /// Epochs trained, minus `unfinished` steps.
   double epochs_done(std::int64_t unfinished = 0) const;
-  /// 0 where evaluations do not cut epochs.
+  /// 0 if evaluations do not split epochs.
   std::int64_t steps_between_evaluations() const;
-  double since_start_s() const;  ///< with the earlier parts of a resumed run
-  /// Notes how the run ended; false: it is over.
+  double since_start_s() const;  ///< including the earlier parts of a resumed run
+  /// Sets how the run ended; always returns false: the run is over.
   bool end(RunStatus status, std::string reason);
-  /// Whether the last evaluation did; then the run has ended well.
+  /// Whether the last evaluation reached the target; if so, ends the run as a success.
   bool reached_target();
 
   const RunConfig& config;

@@ -1,5 +1,4 @@
-// Words and exit codes.
-// Hides nothing.
+// Texts and exit codes of how a run ended.
 #include "runner/run_status.h"
 
 namespace runner {

@@ -1,5 +1,4 @@
-// How a run ended, in words and as an exit code.
-// Hides nothing.
+// How a run ended, as text and as an exit code.
 #pragma once
 
 #include "runner/base/error.h"
@@ -8,10 +7,10 @@ namespace runner {
 
 enum class RunStatus {
   kSuccess,
-  kTargetMissed,  ///< the epoch limit came first
-  kStopped,       ///< somebody asked for an end
-  kDiverged,      ///< the loss or the quality is no number any more
-  kRuleBroken     ///< a strict run broke a rule on its way
+  kTargetMissed,  ///< the epoch limit was reached first
+  kStopped,       ///< by a signal
+  kDiverged,      ///< the loss or the quality is not finite
+  kRuleBroken     ///< a strict run broke a rule during training
 };
 const char* to_string(RunStatus status);
 base::ExitCode exit_code(RunStatus status);

@@ -1,5 +1,4 @@
 // Collects the trace of a run from all ranks.
-// Hides how they hand over their parts.
 #include "runner/run_trace.h"
 
 #include <limits>
@@ -12,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// When the first event began, on rank 0's clock; the largest number without any.
+/// Start of the first event on rank 0's clock; the largest int64 if there are no events.
 std::int64_t first_begin(const telemetry::RankTrace& rank) {
   if (rank.events.empty()) return std::numeric_limits<std::int64_t>::max();
   return rank.clock.to_own(rank.events.front().begin_ns);
@@ -36,7 +35,7 @@ TraceSummary RunTrace::write(const std::string& path, const std::string& workloa
   if (world_.rank() != 0) {
     telemetry::trace_texts(mine, origin_ns,
                            [&](const std::string& text) { world_.send_text(text, 0); });
-    world_.send_text("", 0);  // that was all
+    world_.send_text("", 0);  // marks the end
     world_.send_text(telemetry::trace_entry(mine).dump(), 0);
     return {};
   }

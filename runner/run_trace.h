@@ -1,5 +1,4 @@
-// The trace of one run, from the first message to other clocks to the file.
-// Hides how ranks hand over their parts.
+// The trace of one run, from clock synchronisation to the file.
 #pragma once
 
 #include <optional>
@@ -12,23 +11,23 @@
 
 namespace runner {
 
-/// What a trace gave, on rank 0.
+/// Summary of a written trace, on rank 0.
 struct TraceSummary {
-  std::int64_t steps = 0;                        ///< traced on rank 0: maybe less than asked for
+  std::int64_t steps = 0;                        ///< traced on rank 0; may be fewer than requested
   std::int64_t dropped = 0, dropped_layers = 0;  ///< on all ranks
   std::string transfers;                         ///< telemetry::transfers_text
 };
 
-/// Made before the run, written after it. A run that is aborted leaves none.
+/// Created before the run, written after it. An aborted run leaves no trace.
 class RunTrace {
  public:
-  /// Collective. All outlive this.
+  /// Collective. All arguments outlive this object.
   RunTrace(const telemetry::StepRange& steps, const Communicator& world, const Topology& topology,
            const base::Clock& clock);
-  /// For the run's telemetry.
+  /// Pass it to the run's telemetry.
   telemetry::Trace& trace() { return trace_; }
-  /// Collective. Rank 0 writes the file at `path`, which matters there alone, with one rank's part
-  /// in memory at a time. Throws SystemError there when it cannot be written.
+  /// Collective. Rank 0 writes the file at `path` (ignored on other ranks), with one rank's part in
+  /// memory at a time, and throws SystemError if it cannot be written.
   TraceSummary write(const std::string& path, const std::string& workload,
                      const telemetry::RankIdentity& identity);
 

@@ -1,5 +1,4 @@
-// script: the job script of a configuration.
-// Hides its options.
+// script: writes the job script of a configuration.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +29,7 @@ struct ScriptOptions {
   bool submit = false, check = false;
 };
 
-/// "90" minutes, or "HH:MM:SS".
+/// Parses "90" (minutes) or "HH:MM:SS".
 std::int64_t parse_time_s(const std::string& text) {
   std::vector<std::int64_t> fields;
   std::string digits;
@@ -56,7 +55,7 @@ std::int64_t parse_time_s(const std::string& text) {
   throw base::ConfigError("script: --time: expected minutes or HH:MM:SS, got '" + text + "'");
 }
 
-/// Where this configuration stages samples to, and whether a job may choose another folder.
+/// Decides whether the job stages samples to its scratch folder or as configured.
 void choose_scratch(const RunConfig& config, bool scratch_is_given, JobRequest& request) {
   const nlohmann::json resolved = config.reader.resolved();
   const auto staging = resolved.find("staging");
@@ -69,7 +68,7 @@ void choose_scratch(const RunConfig& config, bool scratch_is_given, JobRequest& 
                                                              : launch::Staging::kAsConfigured;
 }
 
-/// Throws ConfigError where the configuration cannot be trained on these ranks.
+/// Throws ConfigError if the configuration cannot be trained on these ranks.
 void require_trainable(const ScriptOptions& options) {
   const JobRequest& request = options.request;
   PlannedRank place;
@@ -98,7 +97,7 @@ void choose_threads(const RunConfig& config, bool cpus_are_given, JobRequest& re
   }
 }
 
-/// What the configuration and the options together ask for.
+/// Combines the configuration and the options.
 JobRequest complete_request(ScriptOptions& options, const CLI::App& app) {
   const RunConfig& config = *options.source->config;
   JobRequest& request = options.request;
@@ -119,7 +118,7 @@ JobRequest complete_request(ScriptOptions& options, const CLI::App& app) {
   request.sharing = options.shared ? launch::Sharing::kShared : launch::Sharing::kExclusive;
   request.missed = options.missed_is_success ? launch::Missed::kSuccess : launch::Missed::kFailure;
   if (config.checkpoint.is_scheduled() && app.count("--checkpoint-minutes") == 0) {
-    request.checkpoint_minutes = 0;  // it says so itself
+    request.checkpoint_minutes = 0;  // the configuration's own schedule applies
   }
   choose_threads(config, app.count("--cpus-per-rank") > 0, request);
   choose_scratch(config, app.count("--scratch") > 0, request);

@@ -1,5 +1,4 @@
-// One try to run a member of a run set.
-// Hides the layout of its file.
+// One attempt to run a member of a run set.
 #include "runner/set_attempt.h"
 
 #include <fmt/format.h>
@@ -37,7 +36,8 @@ MemberEnd parse_end(const base::ObjectReader& in) {
   return end;
 }
 
-/// Takes "member_" and then 3 off the front of `text`; 0 where it begins otherwise.
+/// Removes `before`, such as "member_", and the number after it from `text`. Returns the number, or
+/// 0 if `text` does not begin so.
 std::int64_t take_number(std::string_view& text, std::string_view before) {
   std::int64_t number = 0;
   if (!text.starts_with(before)) return 0;
@@ -92,7 +92,8 @@ Attempt parse_attempt(const std::string& text, const std::string& path) {
     in.reject_unknown();
     return attempt;
   } catch (const base::ConfigError& e) {
-    throw base::DataError(e.what());  // no configuration: what a program wrote is damaged
+    throw base::DataError(e.what());  // not a configuration, but a damaged file that a program
+                                      // wrote
   }
 }
 

@@ -1,5 +1,4 @@
-// One try to run a member of a run set, and its files in set/.
-// Hides their layout.
+// One attempt to run a member of a run set, and its files in set/.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +16,11 @@ enum class MemberStatus {
   kTargetMissed,
   kDiverged,
   kFailed,      ///< an error ended the run
-  kNotStarted,  ///< an error came before the first epoch: it runs again
-  kStopped      ///< somebody asked for an end: it runs again
+  kNotStarted,  ///< an error came before the first epoch: to be run again
+  kStopped      ///< by a signal: to be run again
 };
 const char* to_string(MemberStatus status);
-/// Whether the member stays as it is: a failure is a result too.
+/// Whether the member is not run again: a failure is a result too.
 bool is_final(MemberStatus status);
 
 struct MemberEnd {
@@ -30,28 +29,28 @@ struct MemberEnd {
   base::ExitCode code = base::ExitCode::kSuccess;
 };
 
-/// A member that was cut off has several.
+/// A member that was interrupted has several attempts.
 struct Attempt {
   std::int64_t member = 0, number = 0;  ///< from 1
   SetOwner owner;
   std::int64_t started_ms = 0;
-  std::int64_t result = 0;  ///< n of result_<n>.txt; 0 before it has one
+  std::int64_t result = 0;  ///< n of result_<n>.txt; 0 before the claim
   std::optional<MemberEnd> end;
 };
 
-/// What stands in the file of an attempt, for base::create_exclusively().
+/// The content of an attempt's file, for base::create_exclusively().
 std::string to_text(const Attempt& attempt);
 /// Throws DataError naming `path`.
 Attempt parse_attempt(const std::string& text, const std::string& path);
 
-/// <folder>/set/member_<member>.attempt_<number><ending>, the ending one of those below.
+/// <folder>/set/member_<member>.attempt_<number><ending>, with one of the endings below.
 std::string attempt_path(const std::string& folder, std::int64_t member, std::int64_t number,
                          const char* ending);
 inline constexpr char kAttemptFile[] = ".json";
-inline constexpr char kAliveFile[] = ".alive";  ///< its time of change is the sign of life
-inline constexpr char kReadyFile[] = ".ready";  ///< initialised, and waits for the common start
+inline constexpr char kAliveFile[] = ".alive";  ///< its modification time is the sign of life
+inline constexpr char kReadyFile[] = ".ready";  ///< initialised, waiting for the common start
 
-/// A file of an attempt by its name.
+/// The parts of an attempt file's name.
 struct AttemptName {
   std::int64_t member = 0, number = 0;
   std::string ending;

@@ -1,5 +1,4 @@
-// Reading, writing and comparing of set.json.
-// Hides the file's layout.
+// Reads, writes and compares set.json.
 #include "runner/set_file.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ constexpr char kConfig[] = "config";
 constexpr char kOneByOne[] = "one_by_one";
 constexpr char kTogether[] = "together";
 
-/// Where files lie and when a job is given up may differ from host to host and job to job.
+/// Keys that may differ between hosts and jobs: file locations and timeouts.
 constexpr const char* kFreeKeys[] = {
     "/seed", "/results", "/checkpoint", "/staging/directory", "/hang_timeout_s", "/lost_timeout_s"};
 
@@ -69,18 +68,19 @@ SetDefinition parse(const std::string& text, const std::string& path) {
     in.required<std::string>("created_by", "host, process and a random number");
     in.reject_unknown();
   } catch (const base::ConfigError& e) {
-    throw base::DataError(e.what());  // no configuration: what a program wrote is damaged
+    throw base::DataError(e.what());  // not a configuration, but a damaged file that a program
+                                      // wrote
   }
   return set;
 }
 
-/// Nothing where there is no set.
+/// Nothing if there is no set.
 std::optional<SetDefinition> read(const std::string& path) {
   const auto text = base::read_created(path);
   return text ? std::optional(parse(*text, path)) : std::nullopt;
 }
 
-/// "expected runs 5, found 3"; "" where they agree.
+/// "expected runs 5, found 3"; "" if they agree.
 std::string difference(const SetDefinition& there, const SetDefinition& wanted) {
   const auto differ = [](const char* what, const auto& have, const auto& want) {
     return fmt::format("{}: expected {}, as the set in this folder has, found {}", what, have,

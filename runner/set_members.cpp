@@ -1,5 +1,4 @@
-// The members of a run set.
-// Hides signs of life, and whose clock they are read by.
+// The members of a run set. Signs of life are compared on the file system's own clock.
 #include "runner/set_members.h"
 
 #include <fcntl.h>
@@ -29,22 +28,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kNsPerS = 1000000000;
-/// An owner whose last sign of life is no older than so many beats lives.
+/// An owner is alive if its last sign of life is at most this many beats old.
 constexpr double kFreshBeats = 3.0;
-/// Before an owner is taken for dead it is watched for so many, lest an old time was told.
+/// How many beats an owner is watched before it is taken for dead, since a network file system may
+/// report an old time.
 constexpr double kWatchedBeats = 2.0;
 
 std::int64_t ns_of(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-/// When the open file was changed last, by the file system's own clock. Of an open file, as NFS
-/// asks the server for it then.
+/// The open file's modification time on the file system's clock. NFS asks the server for it only
+/// for an open file.
 std::int64_t modified_ns(int file) {
   struct stat facts {};
   if (::fstat(file, &facts) != 0) return 0;
   return std::int64_t{facts.st_mtim.tv_sec} * kNsPerS + facts.st_mtim.tv_nsec;
 }
 
-/// 0 where there is no such file.
+/// 0 if there is no such file.
 std::int64_t modified_ns(const std::string& path) {
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return file ? modified_ns(file.get()) : 0;
@@ -56,7 +56,7 @@ std::string log_of(const std::string& folder, std::int64_t result) {
 
 }  // namespace
 
-/// Changes a file again and again, for others to see that this process lives.
+/// Modifies a file periodically, to show others that this process is alive.
 class MemberClaim::Heart {
  public:
   Heart(std::string path, double beat_s)
@@ -80,7 +80,7 @@ class MemberClaim::Heart {
   Heart& operator=(const Heart&) = delete;
 
  private:
-  /// A beat that fails is tried again: when a disk is full for a while, no run is to end.
+  /// Ignores errors, as the next beat tries again: a temporarily full disk must not end the run.
   void beat() {
     const std::string text = fmt::format("{}\n", ++count_);
     if (::pwrite(file_.get(), text.data(), text.size(), 0) > 0) ::fsync(file_.get());

@@ -1,5 +1,4 @@
-// The members of a run set: which are finished, run or were cut off, and claiming one so that no
-// other process on any host takes it. Hides the files in set/, and how a dead owner is told.
+// The state of a run set's members, and claiming one so that no other process on any host takes it.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +20,18 @@ const char* to_string(MemberState state);
 struct Member {
   std::int64_t number = 0;  ///< from 1
   MemberState state = MemberState::kWaiting;
-  std::optional<Attempt> last;   ///< the newest; none of one that waits
-  std::optional<MemberEnd> end;  ///< of one that is finished or was cut off
+  std::optional<Attempt> last;   ///< the newest attempt; empty in state kWaiting
+  std::optional<MemberEnd> end;  ///< if it is finished or was interrupted
 };
 
-/// Seconds. Tests have shorter ones.
+/// Times in seconds; tests use shorter ones.
 struct SetTimes {
-  double beat = 5.0;     ///< between the signs of life of an owner
-  double silent = 60.0;  ///< an owner on another host that is silent for so long is dead
-  double look = 0.5;     ///< between looks at others
+  double beat = 5.0;     ///< between two signs of life of an owner
+  double silent = 60.0;  ///< an owner on another host that is silent this long is taken for dead
+  double look = 0.5;     ///< between two looks at other members
 };
 
-/// A member that this process owns; the sign of life goes on as long as this lives.
+/// A member that this process owns; its sign of life continues while this object lives.
 class MemberClaim {
  public:
   MemberClaim(std::string folder, Attempt attempt, double beat_s);
@@ -44,8 +43,8 @@ class MemberClaim {
   void set_result(std::int64_t number);
   void finish(const MemberEnd& end);
   void set_ready();  ///< for the common start, see wait_for_start()
-  /// Whether another process took this one for dead and began the member again: then what this one
-  /// does counts no more.
+  /// Whether another process took this one for dead and restarted the member; this process's result
+  /// then does not count.
   bool is_superseded() const;
 
  private:
@@ -56,22 +55,22 @@ class MemberClaim {
   std::unique_ptr<Heart> heart_;
 };
 
-/// Used by one thread of rank 0.
+/// Not thread-safe; used by one thread of rank 0.
 class SetMembers {
  public:
-  /// `folder` has the set's results. Makes set/ in it.
+  /// `folder` holds the set's results; creates set/ in it.
   SetMembers(std::string folder, std::int64_t runs, const base::Clock& clock, SetTimes times = {});
 
-  /// In their order. Of an owner on another host it may take until now and `silent` to see that it
-  /// is dead; till then its member runs.
+  /// All members in order. Detecting the death of an owner on another host takes up to `silent`
+  /// seconds; until then its member counts as running.
   std::vector<Member> look();
-  /// The member as it is now.
+  /// The current state of one member.
   Member look(std::int64_t number);
-  /// Whether a running member's owner gave no sign of life lately, and is not yet taken for dead.
+  /// Whether a running member's owner gave no recent sign of life, but is not yet taken for dead.
   bool is_in_doubt(const Member& member);
 
-  /// Claims a member that look() called waiting or cut off; the files of its last attempt go to
-  /// cut_off/. Nothing where another process was faster.
+  /// Claims a member that look() reported as waiting or cut off, and moves the files of its last
+  /// attempt to cut_off/. Returns nothing if another process was faster.
   std::optional<MemberClaim> claim(const Member& member);
 
   /// Members whose newest attempt is not ready for the common start.
@@ -81,10 +80,10 @@ class SetMembers {
 
  private:
   struct Silence {
-    std::int64_t modified_ns = 0;  ///< of the sign of life, when it was seen first
+    std::int64_t modified_ns = 0;  ///< the sign of life's file time at first sight
     std::int64_t since_ns = 0;     ///< on the steady clock
   };
-  /// By member, of attempts that have a file of this ending.
+  /// The newest attempt, by member, that has a file with this ending.
   std::map<std::int64_t, std::int64_t> newest_attempts(const char* ending) const;
   Member member_of(std::int64_t number, std::int64_t attempt);
   Life life_of(const Attempt& attempt);
@@ -95,11 +94,12 @@ class SetMembers {
   const base::Clock& clock_;
   SetTimes times_;
   std::map<std::string, Silence> silences_;           ///< by the owner's token
-  std::optional<std::int64_t> file_system_ahead_ns_;  ///< of the steady clock
+  std::optional<std::int64_t> file_system_ahead_ns_;  ///< the file system's clock minus the steady
+                                                      ///< clock
 };
 
-/// Members that look() may let run again, those with the fewest attempts first, so that one that
-/// always fails does not keep the others from running.
+/// The members to be run, fewest attempts first, so that one that always fails does not block the
+/// others.
 std::vector<Member> to_run(std::vector<Member> members);
 
 }  // namespace runner

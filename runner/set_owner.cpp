@@ -60,7 +60,7 @@ Life life_from_here(const SetOwner& owner) {
   if (owner.kernel.empty() || owner.kernel != kernel_here()) return Life::kUnknown;
   if (!base::is_alive(owner.process)) return Life::kDead;
   const auto found = base::process_state(owner.process);
-  // Another process may have got its number since.
+  // The number may have been reused by another process.
   const bool is_same =
       !found || owner.process_start == 0 || found->start_ticks == owner.process_start;
   return is_same ? Life::kAlive : Life::kDead;

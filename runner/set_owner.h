@@ -1,4 +1,4 @@
-// Who works on a member of a run set, so that others can tell whether it still lives.
+// Identifies the owner of a run set's member, so that others can tell whether it is alive.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace runner {
 
-/// One process of one host: its number alone may be used again, in a container or after a restart.
+/// A process on a host. Its number alone may be reused, in a container or after a reboot.
 struct SetOwner {
   std::string host;
   std::int64_t process = 0;
-  std::uint64_t process_start = 0;  ///< in the kernel's ticks since its boot; 0: unknown
-  std::string kernel;               ///< boot and process namespace; "" where unknown
-  std::string job;                  ///< "slurm 1234"; "" outside a scheduler's job
-  std::string token;                ///< that no other owner has
+  std::uint64_t process_start = 0;  ///< in clock ticks since boot; 0: unknown
+  std::string kernel;               ///< boot and process namespace; "" if unknown
+  std::string job;                  ///< "slurm 1234"; "" outside a job
+  std::string token;                ///< unique to this owner
 };
 
 SetOwner this_process();

@@ -1,5 +1,4 @@
-// The members of a set, one after the other.
-// Hides how ranks agree on the next one.
+// Runs the members of a set, one after the other.
 #include "runner/set_run.h"
 
 #include <fmt/format.h>
@@ -54,7 +53,7 @@ class Set {
   std::optional<SetMembers> members_;
   std::optional<MemberClaim> claim_;
   std::set<std::int64_t> tried_;
-  bool has_started_ = false;  ///< all together: then nobody begins alone
+  bool has_started_ = false;  ///< common start: once it has happened, no member starts alone
   std::optional<SummaryFile> summary_;
   nlohmann::json only_document_;
 };
@@ -113,7 +112,7 @@ void Set::wait_for_start() {
 }
 
 void Set::warn_of_other_logs(const std::vector<Member>& members) const {
-  // A member that runs may have a log whose number it is about to tell.
+  // A running member may have a log whose number it has not recorded yet.
   if (std::ranges::count(members, MemberState::kRunning, &Member::state) > 0) return;
   std::set<std::int64_t> own;
   for (const Member& member : members) own.insert(member.last ? member.last->result : 0);
@@ -162,7 +161,7 @@ std::optional<MemberClaim> Set::claim_next() {
     for (const Member& member : to_run(members)) {
       if (auto claim = members_->claim(member)) return claim;
     }
-    // Whose owner is silent may be dead: wait until that is sure, as nobody else may come.
+    // A silent owner may be dead. Wait for certainty, as no other process may take over.
     const bool in_doubt = std::ranges::any_of(
         members, [this](const Member& member) { return members_->is_in_doubt(member); });
     if (!in_doubt && to_run(members).empty()) return std::nullopt;
@@ -194,7 +193,7 @@ void Set::finish(const MemberRun& done) {
     only_document_["runs"] = set_.runs;
   }
   claim_.reset();
-  // Hundreds of instances that end together would all read the logs of all: the last one does.
+  // If hundreds of instances end together, only the last one should read all logs.
   if (plan_.kind == SetKind::kOneByOne) summary_->update();
 }
 

@@ -1,5 +1,4 @@
 // The summary of a run set.
-// Hides the layout of the facts.
 #include "runner/set_summary.h"
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kSchema = 1;
-/// Writers that disturb each other without end would be a fault of ours.
+/// A limit on rewrites: writers that keep disturbing each other would be a bug.
 constexpr int kMostWritings = 20;
 
 Json facts_of(const Member& member, std::uint64_t seed) {
@@ -81,7 +80,7 @@ const SetSummary& SummaryFile::update() {
     told_ = std::move(now);
     base::write_file(summary_path(folder_),
                      summary_.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
-    // Another process may have finished a member meanwhile, and have written before this one did.
+    // Another process may have finished a member meanwhile and written before this one did.
     now = facts();
   }
   return summary_;

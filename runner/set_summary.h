@@ -1,5 +1,5 @@
-// The summary of a run set: set_summary.json beside its results, and the same as text.
-// Hides which facts of the set a summary is made of, and that several processes write it.
+// The summary of a run set: set_summary.json next to its results, and as text. Several processes
+// may write it.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,27 @@
 
 namespace runner {
 
-/// A summary in its two forms.
+/// A summary in both forms.
 struct SetSummary {
   nlohmann::json document;
   std::string text;
 };
 
-/// Scores a set: given by main, since the rules of scoring are the analysis's. Gets the facts that
-/// set_facts() gives, and returns them with what the logs say.
+/// Scores a set. Supplied by main, as the scoring rules belong to the analysis. Receives
+/// set_facts() and returns them with results from the logs.
 using SummarizeSet = std::function<SetSummary(const nlohmann::json& facts)>;
 
 /// How this process was told to run the set.
 struct SetInvocation {
-  std::string command;  ///< that continues it, for people
-  std::string round;    ///< whose rules score it, such as "training-4.0"; "": the logs decide
+  std::string command;  ///< continues the set, for people
+  std::string round;    ///< the round whose rules score the set, such as "training-4.0"; "": the
+                        ///< logs decide
 };
 
 /// Folder, seeds, and the state of each member, as {"schema", "kind", "mode", "folder", "runs",
-/// "master_seed", "ranks", "started" (all together), "command", "round", "members": [{"member",
-/// "seed", "state", "status", "reason", "attempts", "result", "log", "host", "process", "job",
-/// "started_ms"}]}; null where there is nothing to tell.
+/// "master_seed", "ranks", "started" (common start), "command", "round", "members": [{"member",
+/// "seed", "state", "status", "reason", "exit_code", "attempts", "result", "log", "host",
+/// "process", "job", "started_ms"}]}; unknown values are null.
 nlohmann::json set_facts(const std::string& folder, const SetDefinition& set,
                          const std::vector<Member>& members, const SetInvocation& invocation);
 
@@ -39,12 +40,12 @@ std::string summary_path(const std::string& folder);
 /// set_summary.json of one set.
 class SummaryFile {
  public:
-  /// All of them outlive this.
+  /// All arguments outlive this object.
   SummaryFile(std::string folder, const SetDefinition& set, SetMembers& members,
               SetInvocation invocation, const SummarizeSet& summarize);
 
-  /// Writes it as a whole where anything changed, again until it says what the members' files say:
-  /// of several processes that write at the same time, the last one is right. Throws SystemError.
+  /// Writes the whole file if anything changed, and repeats until it matches the members' files: if
+  /// several processes write at the same time, the last writer is right. Throws SystemError.
   const SetSummary& update();
 
  private:
@@ -54,7 +55,7 @@ class SummaryFile {
   SetMembers& members_;
   SetInvocation invocation_;
   const SummarizeSet& summarize_;
-  nlohmann::json told_;  ///< the facts that the summary was made of
+  nlohmann::json told_;  ///< the facts that the summary was computed from
   SetSummary summary_;
 };
 

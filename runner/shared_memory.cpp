@@ -1,5 +1,4 @@
-// A window of MPI's shared memory.
-// Hides its handle, and that Open MPI rounds sizes up and begins parts anywhere.
+// A window of MPI's shared memory. Open MPI rounds sizes up and does not align parts.
 #include "runner/shared_memory.h"
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-/// What a part takes beyond its bytes: alignment, and whole pages.
+/// Extra bytes per part, for alignment and whole pages.
 constexpr std::int64_t kSlack = 8192;
 
 int ranks_of(MPI_Win window) {
@@ -37,8 +36,7 @@ int ranks_of(MPI_Win window) {
   return ranks;
 }
 
-/// Freeing a window is collective: while an exception unwinds, the other ranks, if any, are
-/// elsewhere.
+/// Freeing a window is collective: while an exception unwinds, other ranks may be elsewhere.
 struct WindowTraits {
   using Raw = MPI_Win;
   static Raw null() { return MPI_WIN_NULL; }
@@ -48,14 +46,14 @@ struct WindowTraits {
   }
 };
 
-/// Where Open MPI keeps such memory.
+/// The folder of Open MPI's shared memory files.
 std::string backing_folder() {
   const char* chosen = std::getenv("OMPI_MCA_osc_sm_backing_directory");
   return chosen != nullptr ? chosen : "/dev/shm";
 }
 
-/// A rank that cannot have the memory must say so before the collective call: within it the others
-/// would wait for it, or be killed at the first touch of a page that is not there.
+/// Throws before the collective call if there is too little memory. Inside that call, other ranks
+/// would wait, or be killed when touching a page that does not exist.
 void require_room(const Communicator& node, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   void* probe =
@@ -87,8 +85,8 @@ struct SharedMemory::State {
 
 namespace {
 
-/// The first `bytes` of a rank's segment from a cache line on. A segment begins at the same place
-/// of a page in every process, so that all find the same line.
+/// The first `bytes` of a rank's segment, from a cache line boundary on. A segment has the same
+/// offset within a page in every process, so all processes find the same boundary.
 std::span<std::byte> part_in(MPI_Win window, int rank, std::int64_t bytes) {
   MPI_Aint size = 0;
   int unit = 1;
@@ -105,7 +103,7 @@ std::span<std::byte> part_in(MPI_Win window, int rank, std::int64_t bytes) {
 MPI_Win allocate(const Communicator& node, MPI_Comm comm, std::int64_t bytes) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
-  // So that ranks do not write to pages of each other.
+  // Separate segments, so that ranks do not share pages.
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   void* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
@@ -131,7 +129,7 @@ SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
     state_->parts.push_back(
         part_in(state_->window.get(), rank, sizes[static_cast<std::size_t>(rank)]));
   }
-  // Takes the pages now, near this rank, while there is room; and all find zeros.
+  // Zeroes the memory, and allocates its pages now, near this rank.
   std::ranges::fill(part(node.rank()), std::byte{0});
   node.barrier();
 }

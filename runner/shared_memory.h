@@ -1,5 +1,4 @@
-// Memory that the ranks of a node see together.
-// Hides the MPI window behind it.
+// Memory shared by the ranks of a node, in an MPI window.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +10,12 @@ namespace runner {
 
 class Communicator;
 
-/// A part for each rank of a communicator, all of them readable and writable by every rank. Zeroed
-/// at first; each part begins at a cache line.
+/// One part per rank of a communicator; every rank can read and write all parts. Initially zero;
+/// each part is aligned to a cache line.
 class SharedMemory {
  public:
-  /// Collective; `bytes` may differ between ranks. All ranks of `node` are on one node
-  /// (Communicator::split_node). Throws SystemError on every rank when the system has no such
-  /// memory.
+  /// Collective; `bytes` may differ between ranks. All ranks of `node` must be on one node
+  /// (Communicator::split_node). Throws SystemError on every rank if the system lacks the memory.
   SharedMemory(const Communicator& node, std::int64_t bytes);
   SharedMemory(SharedMemory&&) noexcept;
   SharedMemory& operator=(SharedMemory&&) noexcept;

@@ -1,5 +1,4 @@
 // completion and man.
-// Hides their options.
 #include "runner/shell_commands.h"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,4 @@
-// completion and man: what shells and readers are told of the program itself.
-// Hides their options.
+// The commands completion and man, which describe the program itself.
 #pragma once
 
 #include <functional>
@@ -10,8 +9,8 @@
 
 namespace runner {
 
-/// `app` is the program that they, too, are part of; it outlives their actions, which read its
-/// tree.
+/// `app` is the program that contains these commands. It must outlive their actions, which read its
+/// command tree.
 std::vector<base::Command> shell_commands(const CLI::App& app,
                                           const std::function<std::string()>& version);
 

@@ -1,5 +1,4 @@
-// stage: what a run does before it trains, alone; and the copies that are on a node.
-// Hides its options.
+// stage: only the staging of a run, and management of the copies on a node.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +42,7 @@ std::string line_of(const Json& copy) {
                      is("is_removed") ? ": removed" : "");
 }
 
-/// Collective. The copies on all nodes.
+/// Collective. Lists (or removes) the copies on all nodes.
 ExitCode show_copies(const StageOptions& options, const Communicator& world,
                      const std::string& folder) {
   const Topology topology = discover_topology(world);
@@ -68,7 +67,7 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
   return ExitCode::kSuccess;
 }
 
-/// Collective. Null where a signal has ended it: the workload has left nothing half done.
+/// Collective. Null if a signal ended it: the workload leaves no partial copy.
 std::optional<Json> stage_until_stopped(Workload& workload) {
   try {
     return workload.stage();
@@ -78,7 +77,7 @@ std::optional<Json> stage_until_stopped(Workload& workload) {
   }
 }
 
-/// On one rank.
+/// Call on one rank.
 ExitCode tell_stopped(const StopSignals& signals) {
   const std::string by = to_string(signals.requested());
   std::cerr << fmt::format(
@@ -100,7 +99,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   const WatchedWorkload workload(*options.source, world);
   world.activity().enter_phase("staging");
   workload->open_data();
-  // A plan looks at every sample, and stage() makes its own.
+  // Only for a plan, which looks at every sample; stage() makes its own plan.
   const std::optional<Json> done =
       options.dry_run ? workload->staging_plan() : stage_until_stopped(*workload);
   if (!done) return world.rank() == 0 ? tell_stopped(signals) : ExitCode::kStopped;
@@ -131,7 +130,7 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
     auto options = std::make_shared<StageOptions>();
     options->parts = parts;
     options->source = declare_config(app, parts->workloads);
-    // What is staged ahead outlives the runs that use it.
+    // Copies staged ahead outlive the runs that use them.
     options->source->forced = {"staging.keep=true"};
     app.add_flag("--dry-run", options->dry_run,
                  "tell what would be copied and whether it fits; write nothing");

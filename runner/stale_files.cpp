@@ -1,5 +1,4 @@
-// What runs that died left beside their results: signs of life, files that they had begun.
-// Hides how a dead run is told from one on another host.
+// Finds and removes files of dead runs.
 #include "runner/stale_files.h"
 
 #include <chrono>
@@ -23,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-/// A run writes its sign of life every two seconds.
+/// A run updates its live file every two seconds.
 constexpr seconds kSilentRun(60);
-/// Since the last write to a file that a run had begun, where nothing tells of the run itself.
+/// Minimum age of an unfinished file whose run is unknown.
 constexpr seconds kSilentFile(10);
 
 bool is_begun(std::string_view name) {
@@ -35,7 +34,7 @@ bool is_begun(std::string_view name) {
 
 bool is_live_file(std::string_view name) { return name.ends_with(".live.json"); }
 
-/// Of a small regular file; "" of any other.
+/// The content of a small regular file; "" for any other.
 std::string text_of(const fs::path& path) {
   constexpr std::uintmax_t kMostBytes = 1 << 20;
   std::error_code error;
@@ -49,7 +48,7 @@ class Folder {
   explicit Folder(const fs::path& log)
       : folder_(log.parent_path()),
         own_(result_number(log.filename().string())),
-        // The file system's clock, which need not be this host's.
+        // the file system's clock, which may differ from this host's
         now_(fs::last_write_time(log)) {}
 
   void clean() const {
@@ -96,7 +95,7 @@ class Folder {
     return error ? seconds(0) : std::chrono::duration_cast<seconds>(now_ - written);
   }
 
-  /// Should it live in another container of this host's name, it tells of itself again soon.
+  /// A run in another container with this host's name soon writes its live file again.
   bool is_dead(const fs::path& live_file) const {
     const seconds silence = age(live_file);
     if (silence > kSilentRun) return true;
@@ -105,19 +104,19 @@ class Folder {
       if (status.host != base::host_name() || status.process <= 0) return false;
       return !base::is_alive(status.process) || began_after(status.process, silence);
     } catch (const base::Error&) {
-      return false;  // somebody writes it
+      return false;  // it is being written
     }
   }
 
-  /// Whether the process is another one that got its number, as after a boot: it is younger than
-  /// the last sign of life.
+  /// Whether the number was reused, as after a reboot: the process is younger than the last sign of
+  /// life.
   static bool began_after(std::int64_t process, seconds silence) {
     constexpr seconds kRounding(2);
     const auto state = base::process_state(process);
     return state && state->age_s < std::chrono::duration<double>(silence - kRounding).count();
   }
 
-  /// What was not written to for longer than `silence`.
+  /// Removes an unfinished file that was not written to for longer than `silence`.
   void remove_if_begun(const fs::path& path, seconds silence) const {
     if (is_begun(path.filename().string()) && age(path) > silence) remove(path);
   }
@@ -138,7 +137,7 @@ void remove_stale_files(const std::string& log_path) noexcept {
   try {
     Folder(log_path).clean();
   } catch (const std::exception&) {
-    // Nothing of this run depends on it.
+    // This run does not depend on the cleanup.
   }
 }
 

@@ -1,13 +1,12 @@
-// What runs that died left beside their results: signs of life, files that they had begun.
-// Hides how a dead run is told from one on another host.
+// Cleans up after runs that died: their live files and unfinished files next to the results.
 #pragma once
 
 #include <string>
 
 namespace runner {
 
-/// Removes it from the folder of `log_path`, the log of a run that has just begun, and leaves logs,
-/// configurations, weights and whole checkpoints alone. What cannot be removed stays; nothing
+/// Removes such files from the folder of `log_path`, the log of a run that has just begun. Keeps
+/// logs, configurations, weights and complete checkpoints. Skips what cannot be removed; never
 /// throws.
 void remove_stale_files(const std::string& log_path) noexcept;
 

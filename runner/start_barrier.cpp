@@ -1,5 +1,5 @@
-// The common start of members.
-// Hides how often whom is looked at, so that hundreds of members do not load a file system.
+// The common start of members. Polling rates are limited so that hundreds of members do not
+// overload a file system.
 #include "runner/start_barrier.h"
 
 #include <fmt/format.h>
@@ -23,12 +23,13 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kSchema = 1;
 constexpr double kMsPerS = 1e3;
-/// An attempt that ended no longer ago than this before ours began was started with it.
+/// An attempt that ended at most this long before ours began belongs to the same launch.
 constexpr std::int64_t kSameLaunchMs = 60000;
-/// All members together look at the folder so often in a second, and at each other's files.
+/// Limits for all members together: listings of the folder, and reads of each other's files, per
+/// second.
 constexpr double kListingsPerS = 200.0, kReadsPerS = 2000.0;
 constexpr double kShortestLook = 0.05, kLongestLook = 3.0, kShortestCheck = 1.0;
-/// The start is so many looks away when it is decided, so that every member has seen it by then.
+/// The start is scheduled this many looks ahead, so that every member sees it in time.
 constexpr double kLooksBeforeStart = 4.0;
 constexpr std::size_t kMostNamed = 20;
 
@@ -38,7 +39,7 @@ constexpr std::size_t kMostNamed = 20;
 
 std::string start_path(const std::string& folder) { return folder + "/set/start.json"; }
 
-/// That all started, when, and in which attempt each did.
+/// The decided start: when, and with which attempt of each member.
 struct Start {
   std::int64_t at_ms = 0;
   std::vector<std::int64_t> attempts;
@@ -132,7 +133,7 @@ class Wait {
                       "{}; a new set needs another results.directory",
                       own_.number, own_.member));
     }
-    // A clock of another host that is wrong must not make this one wait for long.
+    // A wrong clock on another host must not delay this one for long.
     const double longest_s = 2.0 * look_s_ * kLooksBeforeStart;
     const double left_s = static_cast<double>(start.at_ms - barrier_.clock.unix_ms()) / kMsPerS;
     if (left_s > 0.0) pause(std::min(left_s, longest_s));
@@ -160,7 +161,7 @@ class Wait {
   const Attempt& own_;
   const std::int64_t began_ns_;
   const double look_s_, check_s_;
-  std::set<std::int64_t> alive_;  ///< seen at work while this one waited
+  std::set<std::int64_t> alive_;  ///< seen running while this one waited
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The common start of members that train at the same time, each a job step of its own.
-// Hides the files in set/ that they meet by.
+// The common start of members that train at the same time, each as its own job step. Members
+// synchronise through files in set/.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ struct StartBarrier {
   std::function<void()> progress;  ///< called while it waits
 };
 
-/// Tells that the member of `claim` is ready, and returns when all of the set's are, at the same
-/// moment by the calendar in each of them; or when a stop is requested. Once all were ready, the
-/// start is decided for ever (set/start.json). Throws Error(kIncomplete) naming the members that
-/// are missing after the time-out, one that ended or died while this one waited, or the start that
-/// this one came too late for. Called on rank 0 alone.
+/// Announces that the member of `claim` is ready. Returns when all members of the set are, at the
+/// same calendar time in each; or when a stop is requested. Once all were ready, the start is
+/// permanent (set/start.json). Throws Error(kIncomplete) if the time-out passes, naming the missing
+/// members; if another member ended or died while this one waited; or if the start has already
+/// happened without this one. Call it on rank 0 only.
 void wait_for_start(const StartBarrier& barrier, SetMembers& members, MemberClaim& claim);
 
 /// Whether the members of the set in `folder` have started together.

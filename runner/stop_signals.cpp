@@ -1,4 +1,4 @@
-// The handlers behind StopSignals. They only use what is safe in a handler: lock-free atomics,
+// The signal handlers of StopSignals. They use only what is safe in a handler: lock-free atomics,
 // clock_gettime, sigaction and raise.
 #include "runner/stop_signals.h"
 
@@ -16,9 +16,9 @@ constexpr std::int64_t kOnceMs = 1000;
 struct Kind {
   int number;
   const char* name;
-  int forced_at;  ///< so many end the process at once; 0: never
+  int forced_at;  ///< this many end the process at once; 0: never
 };
-/// By StopSignal.
+/// Indexed by StopSignal.
 constexpr std::array<Kind, kStopSignalCount> kKinds = {{{0, "", 0},
                                                         {SIGUSR2, "SIGUSR2", 0},
                                                         {SIGTERM, "SIGTERM", 3},
@@ -33,7 +33,7 @@ struct Count {
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-// A signal handler can reach nothing but static storage.
+// Signal handlers can only access static storage.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 std::array<Count, kStopSignalCount> counts;
 std::atomic<bool> checkpoint_requested{false};
@@ -42,7 +42,7 @@ std::atomic<bool> checkpoint_requested{false};
 struct sigaction action_of(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  // Reads and writes under way go on: files are not to fail because somebody asks for an end.
+  // Restart system calls in progress: a stop request must not make file operations fail.
   action.sa_flags = SA_RESTART;
   sigfillset(&action.sa_mask);
   return action;
@@ -59,7 +59,8 @@ std::int64_t now_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// How often this signal has come so far, if this one counts; else 0. Threads may get one each.
+/// The number of times this signal has come, or 0 if this one does not count. Several threads may
+/// receive one at the same time.
 int count(Count& seen) {
   const std::int64_t now = now_ms();
   std::int64_t last = seen.last_ms.load();

@@ -1,5 +1,4 @@
-// Signals that ask a run to end early or to save itself, on any rank.
-// Hides the handlers and the little that they may touch.
+// Signals to any rank that ask a run to end early or to save a checkpoint.
 #pragma once
 
 #include <array>
@@ -8,7 +7,7 @@
 
 namespace runner {
 
-/// What asked for the end. Where several did, the first of this order counts.
+/// The signal that asked for the end. If several did, the first in this order counts.
 enum class StopSignal {
   kNone,
   kSaveAndEnd,  ///< SIGUSR2: mpirun forwards it, and schedulers send it before a time limit
@@ -22,27 +21,28 @@ inline constexpr std::size_t kStopSignalCount = 6;
 /// "SIGTERM"; "" for kNone.
 const char* to_string(StopSignal signal);
 
-/// While it lives, the signals above and SIGUSR1 do not end the process but are remembered. Two of
+/// While it lives, the signals above and SIGUSR1 are recorded instead of ending the process. Two of
 /// a kind within a second count once, as Slurm sends SIGTERM twice at a time limit. A third SIGTERM
-/// or a second SIGINT ends the process at once. A SIGHUP that is ignored, as under nohup, stays so.
-/// Later SIGUSR1 and SIGUSR2 are ignored: what they ask for is done. One at a time.
+/// or a second SIGINT ends the process at once. SIGHUP stays ignored if it was, as under nohup.
+/// After its destruction, SIGUSR1 and SIGUSR2 are ignored, as their work is done. At most one
+/// instance at a time.
 class StopSignals {
  public:
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
-  /// What has asked for the end so far.
+  /// The signal that has asked for the end so far, or kNone.
   StopSignal requested() const;
-  /// Whether SIGUSR1 came since this was last asked.
+  /// Whether SIGUSR1 came since the last call.
   bool take_checkpoint_request();
 
  private:
   std::array<struct sigaction, kStopSignalCount> before_{};
 };
 
-/// Whether a StopSignals of this process was asked for the end, for work that takes long before the
-/// run loop looks: signals come to the process, whoever is at work.
+/// Whether a StopSignals of this process has recorded a stop. For long work outside the run loop;
+/// callable from any thread.
 bool is_told_to_end();
 
 }  // namespace runner

@@ -1,5 +1,4 @@
-// system: the description of the nodes that it runs on.
-// Hides its options, and how the nodes' facts come together.
+// system: describes the nodes that it runs on.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +31,7 @@ struct SystemOptions {
   bool fresh = false;
 };
 
-/// Collective where there are ranks. The facts of each node, on rank 0.
+/// The facts of each node, on rank 0. Collective if `world` is not null.
 std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
   if (world == nullptr) return {node_facts(libraries)};
   const Topology topology = discover_topology(*world);
@@ -47,7 +46,7 @@ std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
   return nodes;
 }
 
-/// The object in the file at `path`.
+/// Reads the JSON object in the file at `path`.
 Json read_description(const std::string& path) {
   std::ostringstream text;
   std::ifstream file(path, std::ios::binary);
@@ -61,7 +60,7 @@ Json read_description(const std::string& path) {
   return object;
 }
 
-/// What a person has filled into the file that is written stays there.
+/// Fields that a person filled into the output file are kept.
 OrderedJson kept(const SystemOptions& options, const OrderedJson& read) {
   const UpdatedDescription updated =
       update_description(read_description(options.json), read, options.description);
@@ -84,7 +83,7 @@ void print(const OrderedJson& description, const std::vector<Json>& nodes,
     std::cout << key << std::string(width + 2 - key.size(), ' ')
               << (text.empty() ? "(not known)" : base::printable(text)) << '\n';
   }
-  // People also see what the submission's fields have no place for.
+  // The facts that have no field in a submission.
   std::cout << '\n';
   print_facts(nodes.front(), std::cout);
   if (nodes.size() < 2) return;
@@ -110,7 +109,7 @@ void check(const SystemOptions& options) {
   }
 }
 
-/// What a person has to fill in.
+/// Lists the fields that a person must fill in.
 void tell_unknown(const std::string& path, const OrderedJson& description) {
   const bool has_accelerators = description.value("accelerators_per_node", OrderedJson()) != "0";
   std::string unknown;
@@ -132,13 +131,13 @@ void write_description(const std::string& path, const OrderedJson& description) 
 ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
   check(options);
   const std::vector<Json> nodes = gather_nodes(libraries, world);
-  if (nodes.empty()) return ExitCode::kSuccess;  // rank 0 speaks
+  if (nodes.empty()) return ExitCode::kSuccess;  // only rank 0 prints
   const std::vector<NodeDifference> differences = node_differences(nodes);
   SystemDescriptionOptions said = options.description;
   const bool is_file = !options.json.empty() && options.json != "-";
   const bool keeps = is_file && !options.fresh && std::filesystem::exists(options.json);
   const auto met = static_cast<int>(nodes.size());
-  // A single process has met no other node, which tells nothing about a system of several.
+  // A single process has seen no other node, so it does not know the number of nodes.
   if (said.nodes == 0 && (world != nullptr || !keeps)) said.nodes = met;
   if (world != nullptr && said.nodes != met) {
     std::cerr << fmt::format("trainmark: --nodes {}, but {} were met\n", said.nodes, met);

@@ -1,5 +1,4 @@
-// Fields of systems/*.json.
-// Hides which fact fills which field, and what of a file stays.
+// The fields of systems/*.json, and updating an existing file.
 #include "runner/system_description.h"
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ constexpr char kHardwareNotes[] = "hw_notes";
 constexpr char kSoftwareNotes[] = "sw_notes";
 constexpr char kNodes[] = "number_of_nodes";
 
-/// The member at `path` ("machine/cpu_model"); null where there is none.
+/// The member at `path` ("machine/cpu_model"); null if absent.
 const Json& at(const Json& node, const std::string& path) {
   static const Json kNothing;
   const Json::json_pointer pointer("/" + path);
@@ -108,12 +107,12 @@ bool is_blank(const Json& value) {
          value.get_ref<const std::string&>().find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-/// A number counts as its digits.
+/// A number is given by its digits.
 std::string plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// A machine contradicts neither the sentences of a person nor the division.
+/// Fields that a machine cannot contradict: free text, and the division.
 bool is_for_people(const std::string& field) {
   return field == kHardwareNotes || field == kSoftwareNotes || field == "division";
 }

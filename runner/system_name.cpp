@@ -1,5 +1,4 @@
-// The default folder name of a system.
-// Hides how a CPU's marketing name becomes short.
+// The default name of a system, with short CPU names.
 #include "runner/system_name.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ std::string text_fact(const nlohmann::json& facts, const char* key) {
   return found != facts.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Words of a model name that tell nothing apart.
+/// Words of a model name that do not distinguish models.
 bool is_noise(const std::string& word) {
   return word == "Intel" || word == "AMD" || word == "CPU" || word == "Processor" ||
          word.ends_with("-Core");
@@ -43,7 +42,7 @@ std::string short_cpu_name(const std::string& model) {
   return name;
 }
 
-/// As one path component of small letters.
+/// `text` as one path component in lower case.
 std::string folder_name(const std::string& text) {
   std::string name = sanitized(text);
   std::transform(name.begin(), name.end(), name.begin(),
@@ -75,7 +74,7 @@ void name_system(RunConfig& config, const Communicator& world, const Topology& t
   const nlohmann::json::json_pointer key("/results/system");
   const bool is_named = given.contains(key) && given[key] != "";
   if (is_named || topology.node_count == 1 || !cluster_name().empty()) return;
-  // Ranks that do not speak for a node have no model; that of a node may be unknown.
+  // Other ranks than node leaders send nothing; a leader's model may be unknown.
   const bool leads = topology.is_node_leader();
   const auto models = world.gather(leads ? "=" + text_fact(base::machine_facts(), kModel) : "", 0);
   std::string name;

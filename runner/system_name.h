@@ -1,5 +1,4 @@
-// The folder of a system's results, where a configuration does not name it.
-// Hides how a CPU's marketing name becomes short.
+// The default name of a system, used as a folder of results.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace runner {
 
-/// The same whichever nodes a run gets: "4x-xeon-platinum-8368"; several models in alphabetical
-/// order.
+/// "4x-xeon-platinum-8368": independent of which nodes a run gets. Several models are in
+/// alphabetical order.
 std::string shared_system_name(std::int64_t nodes, const std::vector<std::string>& cpu_models);
 
-/// Collective. Of a run on several nodes that nothing names, neither its configuration nor a
-/// scheduler's cluster, `system_name` becomes the shared one: that of one node's host would change
-/// with the nodes, and sets and resumed runs would lose each other.
+/// Collective. Sets `system_name` to the shared name in a run on several nodes, unless the
+/// configuration or a scheduler's cluster names the system. A name from one host would change with
+/// the nodes, and sets and resumed runs would not find their files.
 void name_system(RunConfig& config, const Communicator& world, const Topology& topology);
 
 }  // namespace runner

@@ -1,5 +1,4 @@
 // Agreement on success.
-// Hides the exchange of codes and messages.
 #include "runner/together.h"
 
 #include <fmt/format.h>

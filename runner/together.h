@@ -1,5 +1,4 @@
-// Work that each rank does by itself and that has to succeed on all of them.
-// Hides how the others learn of a failure.
+// Work that each rank does locally and that must succeed on all of them.
 #pragma once
 
 #include <functional>
@@ -8,11 +7,11 @@
 
 namespace runner {
 
-/// Collective. Calls `work` on every rank; when it threw on any, every rank throws an AgreedError
-/// with the code and message of the first such rank. So nobody waits for a rank that failed.
+/// Collective. Calls `work` on every rank. If it throws on any, every rank throws an AgreedError
+/// with the code and message of the lowest such rank, so that no rank waits for a failed one.
 void together(const Communicator& world, const std::function<void()>& work);
 
-/// Collective. The same for work of rank 0 alone.
+/// Collective. The same for work on rank 0 only.
 void on_rank_0(const Communicator& world, const std::function<void()>& work);
 
 }  // namespace runner

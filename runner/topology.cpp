@@ -1,5 +1,4 @@
-// Which ranks share a node.
-// Hides how ranks learn of each other's nodes.
+// Finds out which ranks share a node.
 #include <array>
 #include <iterator>
 #include <set>
@@ -11,7 +10,7 @@ namespace runner {
 
 Topology discover_topology(const Communicator& world) {
   Topology topology{world.split_node(), 0, 1, {}};
-  // Rank 0 of each node has its lowest world rank, because split_node keeps the order.
+  // Rank 0 of each node has the node's lowest world rank, because split_node keeps the order.
   std::array<std::int64_t, 1> leader = {topology.node.allreduce_min(std::int64_t{world.rank()})};
   std::vector<std::int64_t> leaders = world.gather(std::span<const std::int64_t>(leader), 0);
   leaders.resize(static_cast<std::size_t>(world.size()));

@@ -38,7 +38,7 @@ bool TrainingEpochs::run_block(std::int64_t first_epoch_num, std::int64_t last_e
     finish_epoch(epoch_num);
     if (epoch_num < last_epoch_num) control_.save_if_wanted();
   }
-  // The last epochs may come after the last evaluation that is due.
+  // The last epochs may follow the last evaluation due.
   const bool due = run_.config.evaluation.next_due(last_epoch_num) == last_epoch_num;
   const bool is_open = !due || evaluate();
   run_.log.block_stop(first, count);
@@ -103,7 +103,7 @@ bool TrainingEpochs::train_until(std::int64_t epoch_num, std::int64_t last) {
     run_.progress.trained({epoch_num, run_.config.epochs, at.steps_done,
                            run_.config.epochs * run_.workload.info().steps_per_epoch,
                            samples_per_s_, result.mean_loss});
-    // At the last step after the evaluation, so that a resumed run need not repeat that.
+    // At the last step, save only after the evaluation, so that a resumed run need not repeat it.
     if (at.steps_in_epoch < last) control_.save_if_wanted();
   }
   compare_replicas(epoch_num);
@@ -153,7 +153,7 @@ bool TrainingEpochs::evaluate() {
   {
     const telemetry::Scope scope(run_.doors.telemetry, telemetry::Subsystem::kEvaluation);
     quality = run_.workload.evaluate(nullptr);
-    // One bit of difference between ranks must not let some go on and others stop.
+    // A difference of one bit between ranks must not let some go on and others stop.
     run_.doors.world.broadcast(std::as_writable_bytes(std::span(&quality, 1)), 0);
   }
   run_.log.eval_stop(epoch_num, run_.outcome.target, quality);

@@ -1,4 +1,4 @@
-// One sum over whole numbers, which does not depend on the order of ranks.
+// Votes by one integer sum, which does not depend on the order of ranks.
 #include "runner/votes.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What ranks agree on between two training steps: whether to go on, to stop, to save.
+// What ranks agree on between two training steps: to go on, to stop, or to save.
 #pragma once
 
 #include "runner/communicator.h"
@@ -7,14 +7,14 @@
 namespace runner {
 
 struct Votes {
-  bool is_finite = true;  ///< the loss; one rank's that is not counts
+  bool is_finite = true;  ///< whether the loss is finite on every rank
   StopSignal stop = StopSignal::kNone;
-  bool wants_checkpoint = false;  ///< one rank's wish is enough
-  double ns_per_step = 0.0;       ///< mean of the ranks
-  bool breaks_a_rule = false;     ///< the log of a strict run; rank 0 knows
+  bool wants_checkpoint = false;  ///< on at least one rank
+  double ns_per_step = 0.0;       ///< mean over ranks
+  bool breaks_a_rule = false;     ///< the log of a strict run breaks a rule; rank 0 decides
 };
 
-/// Collective. The same on every rank, so that all draw one conclusion.
+/// Collective. Returns the same votes on every rank, so that all decide alike.
 Votes agree(const Communicator& world, const Votes& mine);
 
 }  // namespace runner

@@ -1,5 +1,5 @@
-// The thread that watches.
-// Hides its clock, its letters, and how a process ends while its main thread stands still.
+// The watching thread: its clock, its messages to other ranks, and ending the process while the
+// main thread is stuck.
 #include "runner/watchdog.h"
 
 #include <fmt/format.h>
@@ -27,26 +27,27 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// How often this rank's own activity is looked at.
+/// Interval between two looks at this rank's own activity.
 constexpr double kLookEveryS = 0.1;
-/// A longer pause between two looks means that this process was stopped or starved: it counts as so
-/// much, for nobody could make progress or be heard.
+/// A longer pause between two looks means that this process was stopped or starved. Only this much
+/// of it counts, since meanwhile it could neither progress nor be heard.
 constexpr double kLongestLookS = 1.0;
-/// A pause that long, so short before the end of the job, is why the other ranks ended it.
+/// A pause of kLongPauseS, at most kShortlyS before the job ends, explains why the other ranks
+/// ended it.
 constexpr double kLongPauseS = 3.0, kShortlyS = 3.0;
-/// Letters within the time of silence that is allowed. Of many ranks fewer come, so that rank 0 has
-/// little to do with them; but a few may always be lost.
+/// Messages sent within the permitted silence. With many ranks each sends fewer, to limit rank 0's
+/// load, but enough that a few may be lost.
 constexpr double kLettersPerSilence = 8.0, kFewestLetters = 4.0;
 constexpr double kRankS = 1e-3;
-/// Where silence is allowed.
+/// The interval between messages if silence is unlimited.
 constexpr double kLongestBeatS = 10.0, kBeatsPerHang = 10.0;
-/// Where more ranks are silent when the job is told to end, their launcher ends them, and none is
-/// the reason.
+/// If more ranks than this are silent when the job is told to end, the launcher is ending them, and
+/// none of them is the cause.
 constexpr std::size_t kMostSilent = 2;
-/// Where the main thread cannot be waited for any longer, nor a file system.
+/// How long to wait for last words and reports when the main thread or a file system may be stuck.
 constexpr std::chrono::seconds kLastWordsTime(2);
 constexpr std::chrono::seconds kReportTime(1);
-/// Rank 1 tells of a silent rank 0; the others only if it does not.
+/// Rank 1 reports a silent rank 0; the others wait this long for it to do so.
 constexpr double kDeferenceS = 2.0;
 
 double time_between_letters(const WatchOptions& options, int ranks) {
@@ -126,10 +127,10 @@ class Watchdog::Watcher {
   double now_s_ = 0.0;  ///< the time during which this rank was able to watch
   std::uint64_t count_ = 0;
   double progress_at_s_ = 0.0, beat_at_s_ = 0.0;
-  double told_at_s_ = -1.0;  ///< to end; negative: not yet
-  double pause_s_ = 0.0;     ///< the last long one between two looks
+  double told_at_s_ = -1.0;  ///< when this rank was told to end; negative: not yet
+  double pause_s_ = 0.0;     ///< the last long pause between two looks
   double paused_at_s_ = 0.0;
-  /// On rank 0 all ranks, itself included; elsewhere rank 0 alone.
+  /// On rank 0 all ranks, itself included; elsewhere only rank 0.
   std::vector<Seen> others_;
   std::vector<double> heard_at_s_;
 
@@ -137,8 +138,8 @@ class Watchdog::Watcher {
   Say say_;
   std::mutex report_mutex_;
   std::condition_variable noted_;
-  std::string failure_;  ///< to be reported to rank 0; empty: nothing, or noted
-  std::jthread thread_;  ///< last: joined before what it uses is gone
+  std::string failure_;  ///< to be reported to rank 0; empty: none, or acknowledged
+  std::jthread thread_;  ///< last: joined before the members that it uses are destroyed
 };
 
 void Watchdog::Watcher::watch(const std::stop_token& stop) {
@@ -272,7 +273,7 @@ void Watchdog::Watcher::judge() {
     if (judge.lost_s > 0) judge.lost_s += deference_s;
     const double patience_s = judge.lost_s > 0 ? judge.lost_s : judge.hang_s / 2;
     const bool root_is_heard = others_[0].heard && now_s_ - heard_at_s_[0] < patience_s;
-    if (root_is_heard) return;  // it sees more, and will tell
+    if (root_is_heard) return;  // rank 0 knows more and will report
   }
   const std::string reason = find_hang(all_seen(), judge);
   if (!reason.empty()) end(reason);
@@ -285,7 +286,7 @@ void Watchdog::Watcher::say_last_words(const std::string& reason) {
   try {
     say(reason);
   } catch (const std::exception& e) {
-    // That is not why the job ends.
+    // This is not why the job ends.
     const std::string line =
         fmt::format("rank {}: the log is left as it is: {}\n", rank_, e.what());
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -296,9 +297,10 @@ void Watchdog::Watcher::end(const std::string& reason) {
   const std::string line = size_ == 1 ? fmt::format("trainmark: {}\n", reason)
                                       : fmt::format("rank {}: {}\n", rank_, reason);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-  // Not MPI_Abort: MPI was told that only the main thread calls it. The launcher sees this exit.
+  // Not MPI_Abort: MPI was initialized for calls from the main thread only. The launcher sees this
+  // exit.
   if (rank_ == 0) {
-    // The log's file system may be what stands still: the process ends in any case.
+    // The log's file system may be what hangs: the process ends in any case.
     std::packaged_task<void()> words([this, reason] { say_last_words(reason); });
     const auto said = words.get_future();
     std::thread(std::move(words)).detach();

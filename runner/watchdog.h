@@ -1,6 +1,5 @@
-// Ends a job that makes no progress or lost a rank, naming the rank and the operation that it waits
-// for, and says why a job ended when the training thread no longer can.
-// Hides the thread that watches, and what it hears of the other ranks.
+// Ends a job that makes no progress or has lost a rank, naming the rank and the operation that it
+// waits for. Also reports why a job ends when the training thread no longer can.
 #pragma once
 
 #include <functional>
@@ -14,21 +13,22 @@
 namespace runner {
 
 struct WatchOptions {
-  double hang_s = 0.0;  ///< without progress; 0: no hang is looked for
-  double lost_s = 0.0;  ///< without a sign of life of a rank; 0: it may be silent for ever
-  /// What told this rank to end. After all but kSaveAndEnd its launcher may kill it soon.
+  double hang_s = 0.0;  ///< limit without progress; 0: hangs are not detected
+  double lost_s = 0.0;  ///< limit without a sign of life of a rank; 0: none
+  /// The signal that told this rank to end, if any. After all but kSaveAndEnd its launcher may kill
+  /// it soon.
   std::function<StopSignal()> told_to_end;
-  /// So long the main thread then has to end in its own way before the last words are said: Open
-  /// MPI's launcher kills a second after its SIGTERM. 0: for ever.
+  /// Seconds that the main thread then has to end by itself before the last words are said: Open
+  /// MPI's launcher kills a second after its SIGTERM. 0: no limit.
   double grace_s = 0.2;
 };
 
 WatchOptions watch_options(const WatchLimits& limits,
                            std::function<StopSignal()> told_to_end = nullptr);
 
-/// Watches this rank's Activity, and on rank 0 those of all. On a hang (see find_hang) the process
-/// ends with kSystem: rank 0 tells the reason and lets the others know; they speak only where rank
-/// 0 is silent. Uses no MPI but in the constructor.
+/// Watches this rank's Activity, and on rank 0 those of all ranks. On a hang (see find_hang) the
+/// process ends with kSystem: rank 0 prints the reason and notifies the others, which print only if
+/// rank 0 is silent. Uses MPI only in the constructor.
 class Watchdog {
  public:
   /// Collective.
@@ -37,9 +37,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// While it lives, `say(reason)` is called on rank 0's watching thread when the job is about to
-  /// end and the main thread may not come to say so: a hang, a failure of another rank, a signal.
-  /// At most once.
+  /// While it lives, `say(reason)` is called at most once, on rank 0's watching thread, when the
+  /// job is about to end and the main thread may not be able to report it: on a hang, a failure of
+  /// another rank, or a signal.
   class [[nodiscard]] LastWords {
    public:
     LastWords(Watchdog* watchdog, std::function<void(const std::string& reason)> say);
@@ -51,8 +51,8 @@ class Watchdog {
     Watchdog* watchdog_;
   };
 
-  /// This rank is about to end the job. Returns when rank 0 has said its last words, or after a
-  /// second.
+  /// Call when this rank is about to end the job. Returns when rank 0 has said its last words, or
+  /// after a second.
   void report_failure(const std::string& message);
 
  private:

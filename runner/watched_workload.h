@@ -1,4 +1,4 @@
-// The workload of a command that looks at it without a run, and what surrounds it.
+// A workload for commands that inspect it without a run, with its dependencies.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace runner {
 
-/// A watchdog ends the job where a rank makes no progress or is lost while this lives.
+/// While it lives, a watchdog ends the job if a rank makes no progress or is lost.
 class WatchedWorkload {
  public:
-  /// Collective. Makes the workload of the configuration, which outlives it as `world` does. Throws
-  /// AgreedError where a rank cannot.
+  /// Collective. Creates the configuration's workload. `source` and `world` must outlive this
+  /// object. Throws AgreedError if the workload cannot be created on some rank.
   WatchedWorkload(const ConfigSource& source, const Communicator& world);
   Workload& operator*() const { return *workload_; }
   Workload* operator->() const { return workload_.get(); }
-  double wall_s() const { return telemetry_.wall_s(); }  ///< since it was made
-  /// Collective. Waits until all ranks are done, in the sight of the watchdog: in MPI_Finalize
-  /// nobody would notice one that does not come.
+  double wall_s() const { return telemetry_.wall_s(); }  ///< since construction
+  /// Collective. Waits for all ranks under the watchdog, which notices a rank that does not arrive;
+  /// in MPI_Finalize there is no watchdog.
   void wait_for_all() const { world_.barrier(); }
 
  private:

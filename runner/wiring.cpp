@@ -1,5 +1,4 @@
-// All rooms in one program.
-// Hides who needs what of whom.
+// Connects all components into one program.
 #include "runner/wiring.h"
 
 #include <nlohmann/json.hpp>

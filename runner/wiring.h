@@ -1,5 +1,4 @@
-// The program, whichever workloads it has.
-// Hides how its rooms are wired together.
+// The program with a given set of workloads.
 #pragma once
 
 #ifdef TRAINMARK_RUNNER
@@ -8,12 +7,13 @@
 
 #include "runner/workload.h"
 
-/// Parses and runs; returns the exit status. Help shows the workloads in their order.
+/// Parses and runs the command line; returns the exit status. Help lists the workloads in the given
+/// order.
 int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads);
 
 #else
 
-/// The half that analyses.
+/// Without the runner: only the commands that analyse logs.
 int run_trainmark(int argc, char** argv);
 
 #endif

@@ -1,5 +1,4 @@
-// bench and generate: what a workload offers beside training.
-// Hides their options.
+// bench and generate: commands that each workload implements.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,11 +21,11 @@ using base::ExitCode;
 using Json = nlohmann::json;
 
 using Action = base::Command::Action;
-/// Declares what a command has for a workload; null where it has nothing.
+/// Declares a workload's options of a command; returns null if the workload lacks the command.
 using DeclareOne = std::function<Action(CLI::App& app, const WorkloadEntry& entry)>;
 using Parts = std::shared_ptr<const CommandParts>;
 
-/// Names of the workloads that have the option.
+/// Names of the workloads that have `option`.
 std::string owners_of(const std::string& option, const CLI::App& command) {
   std::string owners;
   for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) {
@@ -40,7 +39,7 @@ std::string option_in(const std::string& argument) {
   return argument.substr(0, argument.find('='));
 }
 
-/// Throws ConfigError for what the workload `one` of `command` does not take.
+/// Throws ConfigError for an argument that the subcommand `one` of `command` does not accept.
 void refuse(const std::string& argument, const CLI::App& command, const CLI::App& one) {
   const std::string option = option_in(argument), owners = owners_of(option, command);
   std::vector<std::string> names;
@@ -56,7 +55,7 @@ void refuse(const std::string& argument, const CLI::App& command, const CLI::App
                                       one.get_name(), option, hint));
 }
 
-/// Throws ConfigError for what stands where a workload's name is expected, or before it.
+/// Throws ConfigError for an argument in place of a workload's name, or before it.
 void refuse(const std::string& argument, const CLI::App& command,
             const std::vector<WorkloadEntry>& workloads) {
   const std::string option = option_in(argument), owners = owners_of(option, command);
@@ -68,11 +67,11 @@ void refuse(const std::string& argument, const CLI::App& command,
   throw base::ConfigError(fmt::format("WORKLOAD: {} has no {}", entry.name, command.get_name()));
 }
 
-/// Gives `app` a subcommand for each workload; the action is that of the one that is chosen.
+/// Adds a subcommand for each workload to `app`; returns the action that runs the chosen one.
 Action declare_workloads(CLI::App& app, const Parts& parts, const DeclareOne& declare) {
   const auto chosen = std::make_shared<Action>();
   app.require_subcommand(0, 1);
-  app.allow_extras();  // what is no workload is refused below, with the names that are
+  app.allow_extras();  // unknown names are refused below, with a list of workloads
   for (const WorkloadEntry& entry : parts->workloads) {
     CLI::App* const one = app.add_subcommand(entry.name, entry.summary);
     const Action action = declare(*one, entry);
@@ -99,7 +98,7 @@ struct BenchCall {
   std::string json;
 };
 
-/// Those that every workload has.
+/// The options that all workloads share.
 void declare_bench_options(CLI::App& app, BenchCall& call) {
   BenchOptions& options = call.options;
   const auto number = [&](const char* name, std::int64_t& value, int least, int most,

@@ -1,14 +1,14 @@
-// A library for LD_PRELOAD that kills or starves a program at an exact moment.
-// Hides dlsym. TRAINMARK_TEST_FAULT="<rank>:<what>:<n>" says which; the rank is Open MPI's. What:
-//   part     SIGKILL at the n-th call that opens, writes, truncates or syncs a file *.part; a write
-//            is half done then
-//   rename   SIGKILL in front of the n-th rename of such a file
-//   renamed  SIGKILL right behind it
-//   tick     SIGKILL at the n-th look at the clock: any moment of the run
-//   told     SIGTERM at the n-th opening of a file in a folder *.part.*, as staging begins them
-//   finalize SIGSTOP in front of the end of MPI
+// A library for LD_PRELOAD that kills a program, or denies it disk space, at an exact moment.
+// TRAINMARK_TEST_FAULT="<rank>:<what>:<n>" selects the fault; the rank is Open MPI's. What:
+//   part     SIGKILL in the n-th call that opens, writes, truncates or syncs a file *.part; half of
+//            a write is done then
+//   rename   SIGKILL before the n-th rename of such a file
+//   renamed  SIGKILL just after it
+//   tick     SIGKILL at the n-th reading of the clock: any moment of the run
+//   told     SIGTERM when the n-th file in a folder *.part.* is opened, which staging creates
+//   finalize SIGSTOP before MPI_Finalize
 //   full     from the n-th write to such files on, the device is full
-// TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with no more room than that.
+// TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ bool wants(const char* what) { return std::strcmp(plan().what, what) == 0; }
   for (;;) ::pause();
 }
 
-/// Counts a call on a .part file; true when the process is to end in it.
+/// Counts a call on a .part file; returns true if the process is to be killed in it.
 bool ends_in_part_call() {
   const long call = ++part_calls;
   return wants("part") && call == plan().at;
@@ -92,7 +92,7 @@ int opened(int fd, const char* path) {
   return fd;
 }
 
-/// Whether `fd` is a file on the small disk, and that has no room for `size` bytes more.
+/// Whether `fd` is a file on the small disk, and `size` more bytes do not fit.
 bool is_disk_full(int fd, std::size_t size) {
   static const char* const disk = std::getenv("TRAINMARK_TEST_DISK");
   static std::atomic<std::size_t> used{0};
@@ -199,8 +199,8 @@ int rename(const char* from, const char* to) {
   return status;
 }
 
-/// No rank leaves it before all have come to it: behind it, the launcher ends those that are still
-/// there as soon as one ends with an exit code.
+/// No rank may leave before all have arrived: the launcher ends the remaining ranks as soon as one
+/// ends with an exit code.
 int MPI_Finalize() {
   static const auto real = next<int (*)()>("MPI_Finalize");
   if (wants("finalize")) ::raise(SIGSTOP);
@@ -208,7 +208,7 @@ int MPI_Finalize() {
   return real();
 }
 
-/// std::chrono::steady_clock::now(): C++ looks at the clock here, MPI while it waits does not.
+/// std::chrono::steady_clock::now(). C++ code reads the clock here; MPI's waiting loops do not.
 std::int64_t _ZNSt6chrono3_V212steady_clock3nowEv() {
   const long tick = ++ticks;
   if (wants("tick") && tick == plan().at) die();

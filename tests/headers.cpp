@@ -1,2 +1,1 @@
-// Nothing: compiled so that the headers that most tests read are (CMakeLists.txt).
-// Hides nothing.
+// Empty: compiled to precompile the headers that most tests include (CMakeLists.txt).

@@ -1,5 +1,5 @@
-// Starts programs as people do, alone or under the launcher, and tells how they ended.
-// Hides the shell, processes, and what the launcher needs. MPIEXEC is the launcher's path.
+// Starts programs from a shell, alone or under the launcher, and reports how they ended. MPIEXEC is
+// the launcher's path.
 #pragma once
 
 #include <sys/wait.h>
@@ -25,14 +25,14 @@ struct Ended {
   std::string out, err;
 };
 
-/// A program under way.
+/// A running program.
 struct Started {
   pid_t process = 0;
   std::chrono::steady_clock::time_point began;
   fs::path folder;
 };
 
-/// Runs a line of shell; `folder` takes its output.
+/// Starts a shell command whose output goes to files in `folder`.
 inline Started start(const std::string& command, const fs::path& folder) {
   const std::string line =
       command + " >" + (folder / "out").string() + " 2>" + (folder / "err").string();
@@ -60,7 +60,7 @@ inline Ended shell(const std::string& command, const fs::path& folder) {
   return wait(start(command, folder));
 }
 
-/// What precedes a program and its arguments so that it runs on so many ranks, and a blank.
+/// The command prefix that runs a program on `ranks` ranks, ending with a blank.
 inline std::string mpirun(int ranks, const std::string& options = "") {
   const std::string allow =
       ::getuid() == 0 ? "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
@@ -68,8 +68,8 @@ inline std::string mpirun(int ranks, const std::string& options = "") {
          options + (options.empty() ? "" : " ");
 }
 
-/// Processes whose command line names a file in `folder`, of any kind, or with `environment` in
-/// theirs.
+/// Processes whose command line mentions `folder` and whose environment, if given, contains
+/// `environment`.
 inline std::vector<pid_t> processes(const fs::path& folder, const std::string& environment = "") {
   const auto mentions = [](const fs::path& file, const std::string& text) {
     return content(file).find(text) != std::string::npos;
@@ -87,7 +87,7 @@ inline std::vector<pid_t> processes(const fs::path& folder, const std::string& e
   return found;
 }
 
-/// The process of `rank` of the job in `folder`; 0 while there is none.
+/// The process of `rank` of the job in `folder`; 0 if there is none.
 inline pid_t process_of(int rank, const fs::path& folder) {
   const std::string variable = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
   const auto found = processes(folder, variable + '\0');

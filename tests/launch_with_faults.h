@@ -1,5 +1,4 @@
-// Starts programs whose ranks have the library of faults preloaded (fault_shim.cpp).
-// Hides the variables that tell it what to do. SHIM is the library's path.
+// Starts programs whose ranks have the fault library preloaded (fault_shim.cpp). SHIM is its path.
 #pragma once
 
 #include <string>
@@ -8,11 +7,11 @@
 
 namespace outside {
 
-/// As mpirun(). `fault` is what happens, "" for nothing; files named after `counts`, if any, tell
-/// how many moments each rank had.
+/// As mpirun(). `fault`: see fault_shim.cpp; "" for none. If `counts` is given, each rank writes
+/// its number of moments to a file with this prefix.
 inline std::string mpirun_with_faults(int ranks, const std::string& fault,
                                       const std::string& counts = "") {
-  // Address sanitizer wants to be the first library; the shim comes first.
+  // Address sanitizer requires to be the first library, but the shim comes first.
   std::string variables = "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 ";
   if (!fault.empty()) variables += "TRAINMARK_TEST_FAULT=" + fault + " ";
   if (!counts.empty()) variables += "TRAINMARK_TEST_COUNTS=" + counts + " ";

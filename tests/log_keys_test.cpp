@@ -1,4 +1,4 @@
-// Log keys are spelled in runner/mllog/keys.h alone.
+// Log keys are spelled only in runner/mllog/keys.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using Names = std::set<std::string>;
 
 constexpr char kKeys[] = "runner/mllog/keys.h";
 
-/// Names that configurations, results, reports and descriptions of systems have too.
+/// Names also used in configurations, results, reports and system descriptions.
 const Names kSharedNames = {"accelerators_per_node",
                             "batchnorm_group_size",
                             "config_filename",
@@ -42,7 +42,7 @@ const Names kSharedNames = {"accelerators_per_node",
                             "throughput",
                             "train_samples"};
 
-/// Every text between quotation marks of a line of code.
+/// Every string literal in a line of code.
 std::vector<std::string> literals_of(const std::string& line) {
   static const std::regex literal(R"re("([a-z0-9_]+)")re");
   std::vector<std::string> all;
@@ -61,7 +61,7 @@ Names keys() {
   return all;
 }
 
-/// "runner/run_log.cpp:3: run_stop" for each that is spelled elsewhere.
+/// "runner/run_log.cpp:3: run_stop" for each key that is spelled elsewhere.
 std::vector<std::string> spelled_in(const fs::path& path, const Names& keys) {
   std::vector<std::string> found;
   std::ifstream file(path);

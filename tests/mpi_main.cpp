@@ -1,5 +1,4 @@
 // main() of the MPI tests: every rank runs the tests, and a failure on any rank fails the program.
-// Hides MPI's start and end.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +12,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const runner::Communicator world = runner::Communicator::world();
   if (world.rank() != 0) {
-    // Rank 0 tells of what passes; every rank tells of what fails.
+    // Rank 0 reports passed tests; every rank reports failures.
 
     testing::FLAGS_gtest_brief = true;
   }

@@ -1,5 +1,4 @@
 // A directory that all ranks of a test see; rank 0 removes it when all are done.
-// Hides how the others learn of it.
 #pragma once
 
 #include <cstdlib>

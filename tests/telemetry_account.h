@@ -1,5 +1,4 @@
-// Whether ranks account for all of their time: asked by every test that trains.
-// Hides the tolerances.
+// Checks that ranks account for all of their time; used by every test that trains.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 
 namespace telemetry {
 
-/// Exchange of this rank wherever it was waited for.
+/// Exchange time of this rank in any outer subsystem.
 inline double exposed_exchange_s(const RankReport& rank) {
   const auto exchange = static_cast<std::size_t>(Subsystem::kExchange);
   double seconds = rank.subsystems_s[exchange];
@@ -22,9 +21,10 @@ inline double exposed_exchange_s(const RankReport& rank) {
 }
 
 inline void expect_whole_account(const Report& report, const std::string& where) {
-  constexpr double kWithin = 0.01;         // of the wall time
-  constexpr double kMoments_s = 1.0;       // a machine with other work starts ranks that far apart
-  constexpr double kMostOverhead = 0.005;  // of the wall time, where that is more than a moment
+  constexpr double kWithin = 0.01;         // relative to the wall time
+  constexpr double kMoments_s = 1.0;       // a busy machine may start ranks this far apart
+  constexpr double kMostOverhead = 0.005;  // relative to the wall time, if that is longer than
+                                           // kMoment_s
   constexpr double kMoment_s = 0.2;
   const double first_wall_s = report.ranks.at(0).wall_s;
   for (const RankReport& rank : report.ranks) {
@@ -45,7 +45,7 @@ inline void expect_whole_account(const Report& report, const std::string& where)
   }
 }
 
-/// Every telemetry file below a folder, which need not exist. Returns how many there were.
+/// Checks every telemetry file below a folder, which need not exist. Returns their number.
 inline int expect_whole_accounts(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   int files = 0;
@@ -59,11 +59,11 @@ inline int expect_whole_accounts(const std::filesystem::path& folder) {
   return files;
 }
 
-/// A single entry of rank_entry().
+/// Checks a single entry of rank_entry().
 inline void expect_whole_entry(const std::string& entry_text) {
   nlohmann::json entry = nlohmann::json::parse(entry_text);
   const std::string where = "entry of rank " + entry["rank"].dump();
-  entry["rank"] = 0;  // alone in its report
+  entry["rank"] = 0;  // it is alone in its report
   const nlohmann::json report = {{"schema", 1},
                                  {"workload", "any"},
                                  {"ranks", nlohmann::json::array({entry})},

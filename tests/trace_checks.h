@@ -1,5 +1,4 @@
-// Whether a trace file is whole and says the same as its own summary: asked by tests that trace.
-// Hides how events are looked through.
+// Checks that a trace file is complete and agrees with its own summary.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ struct ReadEvent {
   Interval at;
   std::int64_t amount = 0;  ///< number of a step, bytes of a transfer
 };
-/// In order of begin, an outer one before its inner ones.
+/// In order of start, an outer event before its inner ones.
 using ReadLine = std::vector<ReadEvent>;
 
 inline std::int64_t length(const std::vector<Interval>& intervals) {
@@ -35,7 +34,7 @@ inline std::int64_t length(const std::vector<Interval>& intervals) {
   return sum;
 }
 
-/// What is in any of them, each moment once.
+/// The union of the intervals.
 inline std::vector<Interval> united(std::vector<Interval> intervals) {
   std::vector<Interval> all;
   std::ranges::sort(intervals);
@@ -49,7 +48,7 @@ inline std::vector<Interval> united(std::vector<Interval> intervals) {
   return all;
 }
 
-/// What is in both; each is united().
+/// The intersection; both arguments are united().
 inline std::vector<Interval> common(const std::vector<Interval>& a,
                                     const std::vector<Interval>& b) {
   std::vector<Interval> both;
@@ -86,7 +85,7 @@ struct ReadRank {
     }
     return all;
   }
-  /// Seconds of scopes of this name, without those within them.
+  /// Seconds in scopes called `name`, without their inner scopes.
   double own_s(const std::string& name) const {
     std::int64_t own = 0;
     for (const ReadEvent& event : training()) {
@@ -129,7 +128,7 @@ inline std::vector<ReadRank> read_trace(const std::filesystem::path& path) {
   return ranks;
 }
 
-/// An event lies in the one before, or behind it.
+/// An event must lie within an open one, or after it.
 inline void expect_nested(const ReadLine& line, const std::string& where) {
   std::vector<Interval> open;
   for (const ReadEvent& event : line) {
@@ -158,7 +157,8 @@ inline void expect_times(const nlohmann::json& times, const std::vector<Interval
   EXPECT_GE(times.at("hidden_s"), 0.0) << who;
 }
 
-/// Steps first..last on every rank, all scopes and layers in them, and a summary that agrees.
+/// Expects steps first..last on every rank, all scopes and layers inside them, and a matching
+/// summary.
 inline void expect_whole_trace(const std::vector<ReadRank>& ranks, std::int64_t first,
                                std::int64_t last) {
   for (const ReadRank& rank : ranks) {
@@ -185,7 +185,7 @@ inline void expect_whole_trace(const std::vector<ReadRank>& ranks, std::int64_t 
   }
 }
 
-/// Scopes account for the steps: for all but a hundredth and some moments of each.
+/// Scopes must account for each step except one percent and kMoments_ns.
 inline void expect_steps_of_scopes(const std::vector<ReadRank>& ranks) {
   constexpr double kWithin = 0.01;
   constexpr std::int64_t kMoments_ns = 200'000;  // a busy machine takes the CPU away
@@ -200,8 +200,9 @@ inline void expect_steps_of_scopes(const std::vector<ReadRank>& ranks) {
   }
 }
 
-/// Ranks of a run of several, all of whose steps were traced, exchange as the telemetry says: for
-/// the time of steps that nothing else took, and most of all bytes, as training is most of the run.
+/// In a run on several ranks with all steps traced, the exchange time must match the telemetry: the
+/// time of steps that no other subsystem took. The trace must contain most of all bytes sent, as
+/// most of the run is training.
 inline void expect_same_exchange(const ReadRank& rank, const RankReport& told) {
   constexpr double kWithin = 0.01, kMoments_s = 2e-4;
   constexpr double kMostOfIt = 0.6;
@@ -215,7 +216,7 @@ inline void expect_same_exchange(const ReadRank& rank, const RankReport& told) {
   EXPECT_GT(exchange_s, 0.0) << where;
   const double rest_s = steps_s - told_s(Subsystem::kInput) - told_s(Subsystem::kForward) -
                         told_s(Subsystem::kBackward) - told_s(Subsystem::kOptimizer);
-  // A busy machine takes the CPU away between scopes, which the telemetry calls other.
+  // A busy machine takes the CPU away between scopes, which telemetry counts as other.
   EXPECT_GE(exchange_s, rest_s - told_s(Subsystem::kOther) - kWithin * steps_s - kMoments_s)
       << where;
   EXPECT_GE(exchange_s, kMostOfIt * rest_s - kMoments_s) << where;
@@ -228,7 +229,7 @@ inline void expect_same_exchange(const ReadRank& rank, const RankReport& told) {
   EXPECT_GT(static_cast<double>(traced), kMost * sent) << where;
 }
 
-/// Where all steps of a run were traced, the trace has the times that the telemetry has.
+/// If all steps of a run were traced, trace and telemetry must have the same times.
 inline void expect_same_account(const std::vector<ReadRank>& ranks, const Report& report) {
   constexpr double kWithin = 0.01, kMoment_s = 1e-4;
   ASSERT_EQ(ranks.size(), report.ranks.size());
@@ -239,7 +240,7 @@ inline void expect_same_account(const std::vector<ReadRank>& ranks, const Report
       EXPECT_NEAR(ranks[i].own_s(to_string(part)), told_s, kWithin * told_s + kMoment_s)
           << "rank " << i << ": " << to_string(part);
     }
-    // The telemetry has also the exchange between steps, where ranks wait for each other.
+    // Telemetry also contains the exchange between steps, where ranks wait for each other.
     EXPECT_LE(
         ranks[i].own_s("exchange"),
         report.ranks[i].subsystems_s[static_cast<std::size_t>(Subsystem::kExchange)] + kMoment_s);

@@ -1,12 +1,12 @@
-// Waiting for what happens in another thread or process.
-// Hides how long is long enough.
+// Waits for events in other threads or processes.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <thread>
 
-/// Waits for `happens`, for far longer than it takes on a busy machine. Whether it came.
+/// Waits until `happens` returns true, much longer than it takes on a busy machine. Returns whether
+/// it did.
 inline bool comes(const std::function<bool()>& happens) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (std::chrono::steady_clock::now() < end) {

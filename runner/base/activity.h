@@ -1,5 +1,4 @@
 // What a rank is doing, readable from the thread that watches it.
-// Hides the atomics.
 #pragma once
 
 #include <atomic>
@@ -10,16 +9,17 @@ namespace base {
 /// The phase whose steps are counted.
 inline constexpr char kTrainingPhase[] = "training";
 
-/// The rank's main thread tells, any thread looks. Names are literals: they are kept as pointers.
+/// The rank's main thread writes, any thread reads. Names must be string literals: only the pointer
+/// is stored.
 class Activity {
  public:
-  /// What was seen of it; names that nobody told are null.
+  /// A snapshot. A name that was never set is null.
   struct Glimpse {
     const char* phase = nullptr;  ///< of the run: "training"
-    std::int64_t steps = 0;       ///< training steps that are finished
+    std::int64_t steps = 0;       ///< completed training steps
     const char* work = nullptr;   ///< part of the phase: "input"
-    const char* call = nullptr;   ///< the collective call in which it waits for other ranks
-    std::uint64_t count = 0;      ///< changes with every sign of progress
+    const char* call = nullptr;   ///< the collective call in which the rank waits for other ranks
+    std::uint64_t count = 0;      ///< changes with every call that reports progress
   };
   Glimpse look() const noexcept {
     return {phase_.load(std::memory_order_relaxed), steps_.load(std::memory_order_relaxed),
@@ -27,7 +27,7 @@ class Activity {
             count_.load(std::memory_order_relaxed)};
   }
 
-  /// A sign of progress inside a long piece of work: a file listed, a sample copied.
+  /// Reports progress inside a long piece of work: a file listed, a sample copied.
   void progress() noexcept {
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -36,7 +36,7 @@ class Activity {
   void finish_step() noexcept { set_steps(steps_.load(std::memory_order_relaxed) + 1); }
   void set_work(const char* name) noexcept { tell(work_, name); }
 
-  /// While it lives, the rank waits for others in `call`.
+  /// While this object lives, the rank waits for other ranks in `call`.
   class [[nodiscard]] Waiting {
    public:
     Waiting(Activity& activity, const char* call) noexcept : activity_(activity) {

@@ -1,5 +1,4 @@
-// What build this is.
-// Hides the generated header with the git revision.
+// Version, git revision (from a generated header), compiler and flags of this build.
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,5 +1,4 @@
-// Reads control group limits.
-// Hides /proc/self/cgroup, /proc/self/mountinfo and the names of v1 and v2.
+// Reads control group limits from /proc/self/cgroup, /proc/self/mountinfo and the v1 and v2 files.
 #include "runner/base/cgroup.h"
 
 #include <algorithm>
@@ -47,13 +46,13 @@ bool lists(const std::string& comma_separated, const std::string& wanted) {
   return false;
 }
 
-/// A mounted hierarchy: `top` (a group, as /proc/self/cgroup counts) appears at `directory`.
+/// A mounted hierarchy: the group `top`, a path as in /proc/self/cgroup, appears at `directory`.
 struct Mount {
   fs::path top;
   fs::path directory;
 };
 
-/// The mount of v2 (controller empty) or of a v1 controller.
+/// The mount of v2 (empty controller) or of a v1 controller.
 std::optional<Mount> find_mount(const fs::path& root, const std::string& controller) {
   std::ifstream in(root / "proc/self/mountinfo");
   for (std::string line; std::getline(in, line);) {
@@ -70,7 +69,7 @@ std::optional<Mount> find_mount(const fs::path& root, const std::string& control
   return {};
 }
 
-/// This process's group in v2 (controller empty) or under a v1 controller.
+/// This process's group in v2 (empty controller) or under a v1 controller.
 std::optional<fs::path> own_group(const fs::path& root, const std::string& controller) {
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {  // hierarchy:controllers:path
@@ -83,13 +82,13 @@ std::optional<fs::path> own_group(const fs::path& root, const std::string& contr
   return {};
 }
 
-/// The directories of the own group and all groups above it that can be seen.
+/// The directories of this process's group and of its visible ancestors.
 std::vector<fs::path> group_directories(const fs::path& root, const std::string& controller) {
   const std::optional<Mount> mount = find_mount(root, controller);
   const std::optional<fs::path> group = own_group(root, controller);
   if (!mount || !group) return {};
   fs::path below = group->lexically_relative(mount->top);
-  // In a container the group's path may be that of the host: then only the mount itself is ours.
+  // In a container the group's path may be the host's; then only the mount itself is visible to us.
   if (below.empty() || *below.begin() == "..") below = ".";
   std::vector<fs::path> directories = {mount->directory};
   for (const fs::path& part : below) {
@@ -124,7 +123,7 @@ std::optional<std::int64_t> memory_v1(const fs::path& group) {
   return bytes && *bytes < kNoLimit ? bytes : std::nullopt;
 }
 
-/// The value behind `name` in a file of lines "name value", such as memory.stat; 0 without one.
+/// The value after `name` in a file of lines "name value", such as memory.stat; 0 if absent.
 std::int64_t counted(const fs::path& file, const std::string& name) {
   std::ifstream in(file);
   std::string key;
@@ -134,7 +133,7 @@ std::int64_t counted(const fs::path& file, const std::string& name) {
   return 0;
 }
 
-/// What remains below `limit`; the kernel gives up cached files before it refuses memory.
+/// What remains below `limit`. Cached files count as free: the kernel evicts them first.
 std::optional<std::int64_t> memory_left(const fs::path& group, std::optional<std::int64_t> limit,
                                         const char* usage, const char* cached) {
   const auto used = read_integer(group / usage);

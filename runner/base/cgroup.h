@@ -1,5 +1,4 @@
-// What the control groups of this process allow it.
-// Hides the hierarchies of cgroup v1 and v2 and where they are mounted.
+// The limits that this process's control groups set, for cgroup v1 and v2.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,16 @@
 namespace base {
 
 struct CgroupLimits {
-  std::optional<double> cpus;                ///< quota in CPUs; none: no limit
-  std::optional<std::int64_t> memory_bytes;  ///< none: no limit
-  /// Of the tightest memory limit, what is not in use; cached files count as free. None: no limit.
+  std::optional<double> cpus;                ///< quota in CPUs; empty: no limit
+  std::optional<std::int64_t> memory_bytes;  ///< empty: no limit
+  /// Bytes still free under the tightest memory limit; cached files count as free. Empty: no limit.
   std::optional<std::int64_t> memory_left_bytes = {};
   std::optional<std::int64_t> processes_left =
-      {};  ///< threads that may still start; none: no limit
+      {};  ///< threads that may still start; empty: no limit
 };
 
-/// The tightest limits on the way from this process's groups up to the root. What cannot be read
-/// limits nothing. `root` is where proc and the cgroup mounts are looked for: "/", or a test's
+/// The tightest limits of this process's groups and all their ancestors. A file that cannot be read
+/// counts as no limit. `root`: where proc and the cgroup mounts are looked up, "/" or a test's
 /// tree.
 CgroupLimits cgroup_limits(const std::filesystem::path& root);
 

@@ -1,5 +1,4 @@
-// The conditions that configuration values are often held to.
-// Hides their wording.
+// Common conditions on configuration values and their wording.
 #include <fmt/format.h>
 
 #include "runner/base/object_reader.h"

@@ -1,5 +1,4 @@
 // The machine's clocks.
-// Hides <chrono>.
 #include "runner/base/clock.h"
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The door to time: durations from a monotonic clock, log time stamps from the calendar.
-// Hides <chrono>; a test gives its own Clock.
+// Clocks: a monotonic one for durations, the calendar for log time stamps. Tests supply their own
+// Clock.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class Clock {
   virtual ~Clock() = default;
   /// Nanoseconds on a clock that never goes back; its zero has no meaning.
   virtual std::int64_t steady_ns() const = 0;
-  /// Milliseconds since the Unix epoch, as MLPerf logs want them.
+  /// Milliseconds since the Unix epoch, the time stamp of MLPerf logs.
   virtual std::int64_t unix_ms() const = 0;
 };
 

@@ -1,5 +1,4 @@
-// What a command of the program is: its name, its options, and whether it needs ranks.
-// Hides nothing; main.cpp gathers the tables of all rooms.
+// A command of the program: its name, its options, and whether it needs ranks.
 #pragma once
 
 #include <functional>
@@ -19,16 +18,17 @@ class Communicator;
 namespace base {
 
 /// One subcommand. `declare` adds its options to a parser (bound to state that the returned action
-/// owns) and gives the action to run after parsing. The action gets the world when the command
-/// runs on ranks and nullptr otherwise, and returns an exit code; it throws base::Error when the
-/// job could not be done.
+/// owns) and returns the action to run after parsing. The action gets the world communicator if the
+/// command runs on ranks, else nullptr. It returns an exit code and throws base::Error if the job
+/// could not be done.
 struct Command {
   using Action = std::function<ExitCode(runner::Communicator* world)>;
   std::string name;
   std::string summary;
   std::string example;  ///< shown under --help
   bool needs_mpi = false;
-  bool joins_ranks = false;  ///< runs alone, but on all ranks where an MPI launcher started some
+  bool joins_ranks = false;  ///< uses one process, but initializes MPI on all ranks when an MPI
+                             ///< launcher started it
   std::function<Action(CLI::App&)> declare;
 };
 

@@ -1,5 +1,4 @@
-// Reads a configuration file and applies the overrides of the command line.
-// Hides file reading and the grammar of a.b=value.
+// Reads a configuration file and applies the command line's a.b=value overrides.
 #include <algorithm>
 #include <cerrno>
 #include <fstream>

@@ -1,5 +1,4 @@
-// The end of a file descriptor.
-// Hides close().
+// Closes file descriptors.
 #include "runner/base/descriptor.h"
 
 #include <unistd.h>

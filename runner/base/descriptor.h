@@ -1,5 +1,4 @@
 // Sole ownership of a file descriptor: files, sockets, event counters.
-// Hides close().
 #pragma once
 
 #include "runner/base/unique_handle.h"
@@ -12,7 +11,8 @@ struct DescriptorTraits {
   static void close(Raw raw);
 };
 
-/// Takes what open() and its like return: a failed call's -1 is no handle, and errno stays.
+/// Wraps the result of open() and similar calls: -1 gives an empty handle and leaves errno
+/// unchanged.
 using Descriptor = UniqueHandle<DescriptorTraits>;
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// A file that the program carries in itself.
-// Hides nothing: cmake/rooms.cmake's embed_json() puts it there.
+// A file compiled into the program by embed_json() of cmake/rooms.cmake.
 #pragma once
 
 #include <string_view>
@@ -7,7 +6,7 @@
 namespace base {
 
 struct EmbeddedFile {
-  std::string_view name;  ///< its path below the folder that was embedded
+  std::string_view name;  ///< its path relative to the embedded folder
   std::string_view text;
 };
 

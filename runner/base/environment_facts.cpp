@@ -1,5 +1,4 @@
-// Picks the environment variables that belong to the provenance of a figure.
-// Hides the lists of names.
+// Selects the environment variables that belong to the provenance of a measurement.
 #include "runner/base/environment_facts.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ constexpr std::array kPrefixes = {"ONEDNN_"sv, "DNNL_"sv,      "OMP_"sv,        
                                   "KMP_"sv,    "OMPI_"sv,      "UCX_"sv,          "MALLOC_"sv,
                                   "HDF5_"sv,   "TRAINMARK_"sv, "GLIBC_TUNABLES"sv};
 
-/// Of schedulers only what a job was given: their other variables hold tokens and host addresses.
+/// Only variables that describe the job's resources: others hold tokens and host addresses.
 constexpr std::array kScheduler = {"SLURM_JOB_ID"sv,
                                    "SLURM_JOB_NUM_NODES"sv,
                                    "SLURM_NTASKS"sv,
@@ -46,7 +45,7 @@ constexpr std::array kScheduler = {"SLURM_JOB_ID"sv,
                                    "LD_PRELOAD"sv};
 
 constexpr std::array kSecret = {"TOKEN"sv, "SECRET"sv, "PASSW"sv, "CREDENTIAL"sv, "JWT"sv};
-/// Open MPI's names of addresses and of its own session.
+/// Open MPI's variables that hold addresses or describe its own session.
 constexpr std::array kAddress = {
     "_uri"sv,      "_URI"sv,         "jobid"sv,        "SESSION"sv,
     "OMPI_ARGV"sv, "OMPI_COMMAND"sv, "INITIAL_WDIR"sv, "OMPI_FILE_LOCATION"sv};

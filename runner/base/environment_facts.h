@@ -1,5 +1,4 @@
-// The environment variables that move figures.
-// Hides which those are, and which must not be published.
+// The environment variables that affect measurements, without those that must not be published.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +6,8 @@
 namespace base {
 
 /// Name and value of every variable of oneDNN, OpenMP, Open MPI and this program, and of the
-/// scheduler's that say what the job was given. Credentials and addresses are left out.
-/// `environment` is a null-terminated list of NAME=value, as environ.
+/// scheduler variables that describe the job's resources. Credentials and addresses are left out.
+/// `environment` is a null-terminated list of NAME=value, like environ.
 nlohmann::json environment_facts(const char* const* environment);
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// What is told of failures that have no message of their own.
-// Hides errno, and the figures that explain refused memory.
+// Messages for failures that have none of their own: errno and std::bad_alloc.
 #include "runner/base/error.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// The kinds of failure and the exit code of each.
-// Hides nothing: every room throws these, and only main.cpp catches them for good.
+// The kinds of failure and the exit code of each. Only main.cpp handles them finally.
 #pragma once
 
 #include <exception>
@@ -8,7 +7,8 @@
 
 namespace base {
 
-/// Exit status; scripts rely on it, so only append. Launchers fail with 1, so no answer is 1.
+/// Exit status. Scripts rely on the values: only append. Results never use 1, as launchers fail
+/// with 1.
 enum class ExitCode {
   kSuccess,
   kInternal,
@@ -33,39 +33,39 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// The command line or a configuration file asks for something that cannot be.
+/// The command line or a configuration file asks for something impossible.
 class ConfigError : public Error {
  public:
   explicit ConfigError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
-/// A dataset, log, weights file or checkpoint is missing, damaged or of another kind.
+/// A dataset, log, weights file or checkpoint is missing, damaged or of the wrong kind.
 class DataError : public Error {
  public:
   explicit DataError(const std::string& message) : Error(ExitCode::kData, message) {}
 };
 
-/// Shapes that do not fit each other: a network described wrongly.
+/// Incompatible shapes: an error in the description of a network.
 class ShapeError : public Error {
  public:
   explicit ShapeError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
-/// The machine, the operating system or a library refused.
+/// The machine, the operating system or a library refused a request.
 class SystemError : public Error {
  public:
   explicit SystemError(const std::string& message) : Error(ExitCode::kSystem, message) {}
 };
 
-/// What to tell of an exception, and the exit code: a base::Error's own; kSystem for memory that
-/// was refused, with the figures; else kInternal.
+/// The message and exit code for an exception: a base::Error's own; kSystem for std::bad_alloc,
+/// with memory figures; else kInternal.
 struct Failure {
   ExitCode code = ExitCode::kInternal;
   std::string message;
 };
 Failure failure_of(const std::exception& exception);
 
-/// SystemError with the text of `error_number` (an errno value) behind `message`.
+/// SystemError with the text of `error_number` (an errno value) appended to `message`.
 SystemError system_error(const std::string& message, int error_number);
 
 }  // namespace base

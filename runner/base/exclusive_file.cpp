@@ -1,5 +1,4 @@
 // Creation of a file by exactly one process.
-// Hides temporary names and link counts.
 #include "runner/base/exclusive_file.h"
 
 #include <fcntl.h>
@@ -32,7 +31,7 @@ void write_whole(int file, const std::string& path, std::string_view text) {
   if (::fsync(file) != 0) throw system_error(path + ": cannot be written", errno);
 }
 
-/// A complete file under a name that no other thread, process or host uses; removed at the end.
+/// A complete file whose name no other thread, process or host uses; removed by the destructor.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& path, std::string_view content)
@@ -105,7 +104,7 @@ bool create_exclusively(const std::string& path, std::string_view content) {
   const TemporaryFile file(path, content);
   if (::link(file.path(), path.c_str()) == 0) return true;
   const int error = errno;
-  // The server may have made the link although its reply was lost and the repetition failed.
+  // The server may have made the link although its reply was lost and the retry failed.
   if (file.is_linked()) return true;
   if (error == EEXIST) return false;
   if (has_no_links(error)) return create_with_o_excl(path, content);

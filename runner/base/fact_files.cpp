@@ -1,4 +1,4 @@
-// Small readers for the files in which the kernel states facts.
+// Readers for small files in /proc and /sys.
 #include "runner/base/fact_files.h"
 
 #include <algorithm>

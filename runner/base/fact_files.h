@@ -1,4 +1,4 @@
-// Small readers for the files in which the kernel states facts, one value a line.
+// Readers for the small files in /proc and /sys that state one value per line.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,19 @@
 
 namespace base {
 
-/// Nothing where the file cannot be read or has no line.
+/// Nothing if the file cannot be read or is empty.
 std::optional<std::string> first_line(const std::filesystem::path& file);
-/// The value behind the first line `name<separator>value`, without blanks and quotes around it.
+/// The value of the first line `name<separator>value`, trimmed of blanks and quotes.
 std::optional<std::string> field(const std::filesystem::path& file, const std::string& name,
                                  char separator);
-/// Without blanks and quotes around it.
+/// Without leading and trailing blanks and quotes.
 std::string trimmed(const std::string& text);
 std::optional<std::int64_t> leading_integer(const std::optional<std::string>& text);
-/// Entries `parent/<prefix><number>`, such as cpu0, by number; none where there is no such folder.
+/// The entries `parent/<prefix><number>`, such as cpu0, sorted by number; empty if the folder is
+/// missing.
 std::vector<std::filesystem::path> numbered(const std::filesystem::path& parent,
                                             const std::string& prefix);
-/// All entries of a folder by name; none where there is no such folder.
+/// All entries of a folder, sorted by name; empty if the folder is missing.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder);
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// Work on many things at once where nothing else is parallel.
-// Hides threads, and which of them takes what.
+// A parallel loop over indices: threads take the next index from a shared counter.
 #include "runner/base/for_each_index.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace base {
 namespace {
 
-/// What the threads share.
+/// State shared by the threads.
 class Queue {
  public:
   Queue(std::size_t count, const std::function<void(std::size_t)>& work)
@@ -37,7 +36,7 @@ class Queue {
  private:
   void fail(std::size_t index) {
     const std::lock_guard lock(mutex_);
-    next_ = count_;  // nobody begins anything further
+    next_ = count_;  // no thread starts another index
     if (!error_ || index < failed_) {
       error_ = std::current_exception();
       failed_ = index;

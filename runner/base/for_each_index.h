@@ -1,5 +1,4 @@
-// Work on many things at once where nothing else is parallel.
-// Hides threads, and which of them takes what.
+// A parallel loop over indices, for code outside other parallel sections.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +6,9 @@
 
 namespace base {
 
-/// Calls work(0) ... work(count - 1), each once, on at most `threads` threads (0: as many as CPUs
-/// may be used), in about this order. When calls throw, those not begun are left out and the
-/// exception of the smallest index is thrown here.
+/// Calls work(0) ... work(count - 1), each once, on at most `threads` threads (0: as many as usable
+/// CPUs), started in about this order. If a call throws, calls not yet started are skipped, and the
+/// exception of the smallest index is rethrown.
 void for_each_index(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// The hardware of a node as /proc, /sys and udev's records state it.
-// Hides their formats.
+// Reads a node's hardware from /proc, /sys and udev's records.
 #include "runner/base/hardware_files.h"
 
 #include <fmt/format.h>
@@ -20,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-/// Equal things and how many there are.
+/// Kinds of device and the number of each.
 using Counts = std::map<std::string, int>;
 
 constexpr double kMib = 1024.0 * 1024.0;
 constexpr double kBytesPerSector = 512.0;
-/// First AMD family whose sockets are joined by Infinity Fabric.
+/// First AMD family whose sockets are connected by Infinity Fabric.
 constexpr std::int64_t kZenFamily = 23;
 
 double number(const std::optional<std::string>& text) {
@@ -46,7 +45,7 @@ Json listed(const Counts& counts) {
   return text.empty() ? Json() : Json(text);
 }
 
-/// What cpufreq knows, else the nominal value in the model's name, else what the kernel measures.
+/// From cpufreq; else the nominal value in the model's name; else the kernel's current measurement.
 Json frequency(const fs::path& root) {
   const fs::path cpufreq = root / "sys/devices/system/cpu/cpu0/cpufreq";
   const double base_khz = number(first_line(cpufreq / "base_frequency"));
@@ -73,7 +72,7 @@ std::size_t sockets(const fs::path& root) {
   return found.size();
 }
 
-/// Null where one socket has nothing to be joined to, and where nothing tells.
+/// Null with one socket, and where nothing identifies the interconnect.
 Json interconnect(const fs::path& root) {
   if (sockets(root) < 2) return nullptr;
   for (const fs::path& counter : entries(root / "sys/bus/event_source/devices")) {
@@ -106,13 +105,13 @@ Json product(const fs::path& root) {
   return text_or_null(name.starts_with(vendor) ? name : vendor + " " + name);
 }
 
-/// The memory's modules, and the bytes that they have together.
+/// The memory modules and their total size in bytes.
 struct Modules {
   Counts kinds;
   double bytes = 0.0;
 };
 
-/// udev keeps what the firmware says of each slot: "E:MEMORY_DEVICE_3_TYPE=DDR4".
+/// udev stores the firmware's record of each slot: "E:MEMORY_DEVICE_3_TYPE=DDR4".
 std::map<std::string, std::map<std::string, std::string>> udev_slots(const fs::path& root) {
   constexpr std::string_view kPrefix = "E:MEMORY_DEVICE_";
   std::map<std::string, std::map<std::string, std::string>> slots;
@@ -163,12 +162,12 @@ Modules modules(const fs::path& root) {
 std::string storage_type(const fs::path& device) {
   const std::string name = device.filename().string();
   if (name.starts_with("nvme")) return "NVMe";
-  // What a virtual disk says of its rotation is an accident of the hypervisor.
+  // The rotational flag of a virtual disk depends on the hypervisor.
   if (name.starts_with("vd") || name.starts_with("xvd")) return "virtual disk";
   return first_line(device / "queue" / "rotational") == "1" ? "disk" : "SSD";
 }
 
-/// The node's own disks; what the kernel makes out of files and memory is none.
+/// The node's own disks, without devices that the kernel backs by files or memory.
 void add_storage(const fs::path& root, Json& facts) {
   Counts types;
   double bytes = 0.0;
@@ -188,12 +187,12 @@ std::string rate_text(double mbits) {
                          : fmt::format("{:g} Mb/s", mbits);
 }
 
-/// Interfaces that are hardware and know their rate, and ports of fabrics that are up.
+/// Physical interfaces with a known rate, and active ports of fabrics.
 Json network(const fs::path& root) {
   Counts links;
   for (const fs::path& interface : entries(root / "sys/class/net")) {
     const double mbits = number(first_line(interface / "speed"));
-    // IPoIB has the ports of the adapter below.
+    // IPoIB interfaces are counted as ports of their adapter below.
     const bool is_ethernet = first_line(interface / "type").value_or("1") == "1";
     if (mbits > 0.0 && is_ethernet && fs::exists(interface / "device")) {
       ++links["Ethernet " + rate_text(mbits)];
@@ -203,7 +202,7 @@ Json network(const fs::path& root) {
     for (const fs::path& port : numbered(adapter / "ports", "")) {
       const std::string rate = trimmed(first_line(port / "rate").value_or(""));
       const std::string state = first_line(port / "state").value_or("4: ACTIVE");
-      // RoCE is the Ethernet interface above.
+      // RoCE ports are counted as Ethernet interfaces above.
       const bool is_fabric = first_line(port / "link_layer") != "Ethernet";
       if (rate.empty() || !is_fabric || state.find("ACTIVE") == std::string::npos) continue;
       const bool is_omni_path = adapter.filename().string().starts_with("hfi1");

@@ -1,5 +1,5 @@
-// The hardware of a node as /proc, /sys and udev's records state it, in the words of a description.
-// Hides their formats; needs no root.
+// A node's hardware from /proc, /sys and udev's records, in the terms of a system description.
+// Needs no root.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Random numbers that are pure functions of a few keys, as synthetic data is defined with.
-// Hides the mixing.
+// Random numbers that are pure functions of a few keys; synthetic data is defined by them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// The hash of a chain of keys, which may go on from the hash of its beginning.
+/// The hash of a chain of keys; `from` is the hash of a prefix of the chain.
 constexpr std::uint64_t chain(std::initializer_list<std::uint64_t> keys, std::uint64_t from = 0) {
   for (const std::uint64_t key : keys) from = mix(from ^ key);
   return from;
@@ -30,11 +29,11 @@ constexpr double uniform_of(std::uint64_t hash) {
   return static_cast<double>(hash >> 11) * 0x1p-53;
 }
 
-/// Standard normal of the chain whose hash is `hash` (Box-Muller's cosine branch of its two
-/// continuations).
+/// A standard normal value from the chain whose hash is `hash` (cosine branch of Box-Muller, with
+/// two continuations of the chain as uniforms).
 inline double normal_of(std::uint64_t hash) {
   const double radius =
-      std::max(uniform_of(chain({1}, hash)), 0x1p-53);  // the logarithm of 0 is none
+      std::max(uniform_of(chain({1}, hash)), 0x1p-53);  // avoids the logarithm of 0
   return std::sqrt(-2.0 * std::log(radius)) *
          std::cos(2.0 * std::numbers::pi * uniform_of(chain({2}, hash)));
 }

@@ -1,5 +1,4 @@
-// Which instruction set own kernels may use here.
-// Hides cpuid and the environment variable that lowers the answer.
+// Which instruction set the project's kernels may use, from cpuid and TRAINMARK_MAX_ISA.
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -28,9 +27,8 @@ constexpr std::array<std::pair<InstructionSet, const char*>, 5> kNames = {
      {InstructionSet::kAmx, "amx"}}};
 
 #if defined(__x86_64__)
-/// Linux gives matrix tiles (AMX) to processes that ask and kills others at their first use. Some
-/// hypervisors hide the palettes that give tiles their shapes: the first use is an illegal
-/// instruction then.
+/// Linux grants matrix tiles (AMX) to processes that request them and kills others at their first
+/// use. Some hypervisors hide the tile palettes; there the first use is an illegal instruction.
 bool may_use_tiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
@@ -49,8 +47,8 @@ bool may_use_tiles() {
 #endif
 }
 
-/// The compiler's run-time support asks cpuid, and XGETBV whether the operating system saves the
-/// wide registers; without that it reports no AVX.
+/// The compiler's run-time support reads cpuid, and XGETBV to see whether the operating system
+/// saves the wide registers; if not, it reports no AVX.
 InstructionSet strongest() {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

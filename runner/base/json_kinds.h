@@ -1,5 +1,5 @@
-// How each C++ type of a configuration value reads from JSON, and its JSON Schema.
-// Hides nlohmann::json's silent conversions. Private to object_reader.cpp: it costs json.hpp.
+// How each C++ type of a configuration value reads from JSON, and its JSON Schema. Private to
+// object_reader.cpp, as it includes json.hpp.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace base {
 
 using Json = nlohmann::json;
 
-/// How a C++ type reads from JSON: nothing when the value is of another kind.
+/// How a C++ type reads from JSON: `read` returns nothing for a value of another kind.
 template <class T>
 struct Kind;
 
@@ -35,7 +35,7 @@ struct Kind<std::int64_t> {
   static constexpr char kWords[] = "an integer of 64 bits";
   static Json schema() { return {{"type", "integer"}}; }
   static std::optional<std::int64_t> read(const Json& json) {
-    if (!json.is_number_integer()) return {};  // true for unsigned numbers too
+    if (!json.is_number_integer()) return {};  // also true for unsigned integers
     const auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (json.is_number_unsigned() && json.get<std::uint64_t>() > largest) return {};
     return json.get<std::int64_t>();

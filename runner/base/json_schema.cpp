@@ -1,4 +1,4 @@
-// Pieces of JSON Schemas.
+// Helpers to build JSON Schemas.
 #include "runner/base/json_schema.h"
 
 namespace base::schema {

@@ -1,4 +1,4 @@
-// Pieces of JSON Schemas (draft 7) of the documents that commands write.
+// Helpers to build JSON Schemas (draft 7) of the documents that commands write.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,15 +12,15 @@ using Json = nlohmann::ordered_json;
 using Member = std::pair<std::string, Json>;
 
 Json type(const char* name);     ///< {"type": name}
-Json or_null(const char* name);  ///< that type, or null
+Json or_null(const char* name);  ///< the named type, or null
 Json count();                    ///< an integer of at least 0
 Json list(Json items);
 Json described(Json schema, const std::string& text);
-/// All of these members, and no others but the optional ones.
+/// An object with all of these members, and no others but the optional ones.
 Json object(const std::vector<Member>& members, const std::vector<Member>& optional = {});
-/// Members of any names.
+/// An object whose members have any names.
 Json map_of(Json value);
-/// A whole schema.
+/// A complete schema.
 Json document(const std::string& title, const Json& schema);
 
 }  // namespace base::schema

@@ -1,5 +1,4 @@
-// Reads the machine's facts from /proc and /sys.
-// Hides their formats.
+// Reads facts about the machine from /proc and /sys.
 #include "runner/base/machine_files.h"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-/// How many numbers a list such as "0-3,8" names; 0 for what is none.
+/// How many numbers a list such as "0-3,8" contains; 0 if it is malformed.
 std::int64_t listed(const std::optional<std::string>& line) {
   std::int64_t count = 0;
   std::istringstream parts(line.value_or(""));
@@ -37,7 +36,7 @@ Json or_null(const std::optional<T>& value) {
 
 Json count_or_null(std::size_t count) { return count == 0 ? Json() : Json(count); }
 
-/// Sockets, cores and logical CPUs that are online; virtual machines may hide the first two.
+/// The numbers of sockets, cores and logical CPUs online; virtual machines may hide the first two.
 void add_topology(const fs::path& root, Json& facts) {
   std::set<std::int64_t> sockets;
   std::set<std::pair<std::int64_t, std::int64_t>> cores;

@@ -1,5 +1,4 @@
-// What /proc and /sys say about the machine.
-// Hides their formats.
+// Facts about the machine from /proc and /sys.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@ nlohmann::json machine_file_facts(const std::filesystem::path& root);
 /// A field of /proc/self/status that counts KiB, such as "VmHWM".
 std::optional<std::int64_t> status_kib(const std::filesystem::path& root, const std::string& field);
 
-/// Bytes that `threads` threads, each on a CPU of its own, have of the caches of `level`: as the
-/// first CPU's are, each shared evenly by its CPUs. 0 where the system does not tell.
+/// Total bytes of the caches of `level` available to `threads` threads, each on a CPU of its own.
+/// Assumes that all CPUs have the first CPU's caches, each shared evenly by its CPUs. 0 if unknown.
 std::int64_t cache_bytes(const std::filesystem::path& root, int level, int threads);
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// Makes folders.
-// Hides nothing.
+// Creates folders.
 #include "runner/base/make_folder.h"
 
 #include <filesystem>

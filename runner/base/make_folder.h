@@ -1,12 +1,12 @@
-// Makes folders.
-// Hides nothing.
+// Creates folders.
 #pragma once
 
 #include <string>
 
 namespace base {
 
-/// With those that it lies in; one that is there stays. Throws SystemError with path and reason.
+/// Creates missing parents too; an existing folder is left as is. Throws SystemError with path and
+/// reason.
 void make_folder(const std::string& path);
 
 }  // namespace base

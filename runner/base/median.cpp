@@ -1,5 +1,4 @@
-// Sorting for the median.
-// Hides nothing else.
+// The median.
 #include "runner/base/median.h"
 
 #include <algorithm>

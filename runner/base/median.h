@@ -1,12 +1,11 @@
-// The median of figures.
-// Hides the order of values.
+// The median.
 #pragma once
 
 #include <vector>
 
 namespace base {
 
-/// The middle one, or the mean of the two; NaN of no values.
+/// The middle value, or the mean of the two middle values; NaN if `values` is empty.
 double median_of(std::vector<double> values);
 
 }  // namespace base

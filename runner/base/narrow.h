@@ -1,5 +1,4 @@
 // Checked conversion between integer types.
-// Hides the comparison rules of mixed signedness.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-// Finds the name that was probably meant.
-// Hides the edit distance and what counts as near.
+// Finds the name that was probably meant, by edit distance.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -11,8 +10,8 @@ namespace base {
 
 namespace {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (optimal
-/// string alignment).
+/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours
+/// that change `a` into `b`.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> two_up(b.size() + 1), up(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) up[j] = j;

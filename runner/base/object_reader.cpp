@@ -1,5 +1,4 @@
 // Typed, checked reading of JSON objects, and the record of what was read.
-// Hides the tree of known keys and the schema.
 #include "runner/base/object_reader.h"
 
 #include <algorithm>
@@ -13,13 +12,13 @@
 namespace base {
 
 struct ObjectReader::Node {
-  /// What is known of one key.
+  /// The record of one key.
   struct Entry {
     Json schema;
     Json value;
     bool required = false;
-    std::shared_ptr<Node> object;                ///< set where the value is an object
-    std::vector<std::shared_ptr<Node>> objects;  ///< of an array of objects
+    std::shared_ptr<Node> object;                ///< set if the value is an object
+    std::vector<std::shared_ptr<Node>> objects;  ///< set if the value is an array of objects
 
     Json resolved() const;
   };

@@ -1,6 +1,5 @@
-// Typed, checked reading of a JSON object, which also records what was read: the resolved
-// configuration and its schema. Hides nlohmann::json's silent conversions and the book-keeping of
-// unknown keys.
+// Typed, checked reading of a JSON object. Records what was read, which gives the resolved
+// configuration and its schema, and detects unknown keys.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +26,17 @@ Check<std::int64_t> at_least(std::int64_t low);
 Check<std::int64_t> within(std::int64_t low, std::int64_t high);
 Check<std::string> not_empty();
 
-/// One JSON object of a configuration, knowing its file and path. Every read checks kind and range,
+/// One JSON object of a configuration with its file and path. Every read checks kind and range,
 /// marks the key as known, and records value, type, default and help for `resolved()` and
 /// `schema()`. Errors are ConfigErrors such as `small.json: /optimizer/learning_rate: must be
 /// positive, got -1`. T is one of bool, std::int64_t, std::uint64_t, double, std::string,
-/// std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>. Integers take no 64.7;
-/// doubles take integers; no NaN. A default must pass its own check (Error(kInternal) otherwise),
-/// so that the resolved configuration can be read again.
+/// std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>. An integer refuses
+/// 64.7; a double accepts integers, but no NaN. A default must pass its own check (Error(kInternal)
+/// otherwise), so that the resolved configuration can be read again.
 class ObjectReader {
  public:
-  /// A root over `object`; `file` stands in messages. Throws ConfigError if it is no object.
+  /// The root object; `file` appears in messages. Throws ConfigError if `object` is not a JSON
+  /// object.
   ObjectReader(const nlohmann::json& object, std::string file);
 
   template <class T>
@@ -46,8 +46,8 @@ class ObjectReader {
   T optional(const std::string& key, T fallback, const std::string& help,
              const Check<T>& check = {}) const;
 
-  /// One of the named choices; a value outside is refused with the list and the nearest name. A
-  /// fallback that is none of the choices makes the key required.
+  /// One of the named choices. Another value is refused with the list and the nearest name. If
+  /// `fallback` is not one of the choices, the key is required.
   template <class E>
   E choice(const std::string& key, const E& fallback,
            const std::vector<std::pair<std::string, E>>& choices, const std::string& help) const {
@@ -60,21 +60,21 @@ class ObjectReader {
     return choices[choice_index(key, fallback_name, names, help)].second;
   }
 
-  /// The object under `key`; an absent one reads as empty, so that its defaults apply.
+  /// The object under `key`. An absent key reads as an empty object, so that defaults apply.
   ObjectReader object(const std::string& key, const std::string& help) const;
-  /// The objects of the array under `key`, in its order; none where it is absent.
+  /// The objects of the array under `key`, in order; empty if the key is absent.
   std::vector<ObjectReader> objects(const std::string& key, const std::string& help) const;
   bool has(const std::string& key) const;
   /// "small.json: /optimizer"; for messages of checks across keys.
   std::string where() const;
   std::string where(const std::string& key) const;
 
-  /// Throws ConfigError for the first key nobody asked for, in this object or below it, naming the
-  /// nearest known one.
+  /// Throws ConfigError for the first key that was never read, in this object or below it, naming
+  /// the nearest known key.
   void reject_unknown() const;
-  /// What was read so far, defaults included, with this object as root.
+  /// The values read so far, defaults included, with this object as root.
   nlohmann::json resolved() const;
-  /// JSON Schema (draft 7) of what was asked for so far, with this object as root.
+  /// JSON Schema (draft 7) of the keys read so far, with this object as root.
   nlohmann::json schema() const;
 
  private:

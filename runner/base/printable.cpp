@@ -1,5 +1,4 @@
-// Text that came from outside, made safe to show.
-// Hides control characters, broken UTF-8, and the columns that characters take.
+// Makes text from outside safe to display.
 #include "runner/base/printable.h"
 
 #include <fmt/format.h>
@@ -18,13 +17,13 @@ constexpr std::uint32_t kFirstPlain = 0x20;
 constexpr std::uint32_t kDelete = 0x7f;
 constexpr std::uint32_t kEndOfC1 = 0xa0;  ///< 0x80 .. 0x9f are control characters too
 
-/// Direction overrides and the like would let a log rearrange what stands around it.
+/// Invisible and bidirectional controls could reorder the surrounding text of a message.
 bool rearranges(std::uint32_t code) {
   return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
-/// Controls of latin-1 are controls.
+/// Latin-1 bytes 0x80 .. 0x9f are control characters.
 void append_latin1(std::string& out, unsigned char byte) {
   if (byte < kEndOfC1) {
     out += '?';
@@ -76,7 +75,8 @@ std::string shortened(std::string_view printable_text, std::size_t width) {
   constexpr std::size_t kDots = 2;
   if (width <= kDots) return std::string(width, '.');
   const std::size_t kept = width - kDots;
-  const std::size_t head = kept / 3;  // ends tell more than beginnings: /resnet/result_3.txt
+  const std::size_t head = kept / 3;  // keeps more of the end, which tells more:
+                                      // /resnet/result_3.txt
   const std::size_t tail = kept - head;
   return std::string(printable_text.substr(0, starts[head])) + ".." +
          std::string(printable_text.substr(starts[all - tail]));

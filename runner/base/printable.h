@@ -1,5 +1,4 @@
-// Text that came from outside, made safe to show.
-// Hides control characters, broken UTF-8, and the columns that characters take.
+// Makes text from outside safe to display.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +7,11 @@
 
 namespace base {
 
-/// Without control characters (each becomes '?'; tabs and line ends a blank) and with bytes that
-/// are no UTF-8 read as Latin-1: safe for a terminal and for JSON.
+/// Replaces each control character by '?' and tabs and newlines by blanks, and reads invalid UTF-8
+/// bytes as Latin-1. The result is safe for a terminal and for JSON.
 std::string printable(std::string_view text);
 
-/// Columns on a terminal, one for each code point.
+/// Columns on a terminal, counted as one per code point.
 std::size_t columns(std::string_view printable_text);
 
 /// At most `width` columns: the middle is replaced by ".." so that both ends stay visible.

@@ -1,4 +1,4 @@
-// Reads /proc/<process>/stat, whose second field may hold anything.
+// Reads /proc/<process>/stat, whose second field may contain any characters.
 #include "runner/base/process_state.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ std::optional<ProcessState> process_state(std::int64_t process) {
 
 bool is_alive(std::int64_t process) {
   if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return false;
-  // Of another user's process /proc may show nothing: then it exists, and that is all we know.
+  // /proc may hide other users' processes: then we only know that the process exists.
   const auto found = process_state(process);
   return !found || (found->state != 'Z' && found->state != 'X');
 }

@@ -1,5 +1,4 @@
 // Philox4x32-10, the distributions on top of it, and the Feistel permutation.
-// Hides how seed, purpose, epoch and index become key and counter.
 #include "runner/base/random.h"
 
 #include <bit>
@@ -17,8 +16,8 @@ constexpr int kPhiloxRounds = 10;
 constexpr std::array<std::uint32_t, 2> kPhiloxMultiplier = {0xD2511F53u, 0xCD9E8D57u};
 constexpr std::array<std::uint32_t, 2> kPhiloxWeyl = {0x9E3779B9u, 0xBB67AE85u};
 
-/// Blocks carry from the first counter word into the upper half of the second, whose lower half
-/// holds the purpose.
+/// Block numbers carry from the first counter word into the upper half of the second, whose lower
+/// half holds the purpose.
 constexpr std::uint32_t kBlockCarry = 1u << 16;
 
 /// A Feistel network over fewer bits than this yields few different permutations.
@@ -27,7 +26,8 @@ constexpr int kMinHalfBits = 4;
 std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
 
-/// The key of an epoch: seed and epoch together are wider than a key, so a block mixes them.
+/// The key of an epoch. Seed and epoch together are wider than a key, so one Philox block mixes
+/// them.
 std::array<std::uint32_t, 2> epoch_key(std::uint64_t seed, std::uint64_t epoch) {
   const auto mixed = philox4x32({low(epoch), high(epoch), 0, 0}, {low(seed), high(seed)});
   return {mixed[0], mixed[1]};

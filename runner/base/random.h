@@ -1,5 +1,5 @@
-// Counter-based random streams and a stateless permutation: the same numbers on any number of
-// ranks. Hides Philox4x32-10 and a Feistel network.
+// Counter-based random streams and a stateless permutation, both independent of the number of
+// ranks.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace base {
 
-/// What a stream is for: streams of different purpose never share numbers. Append only: the values
-/// enter the stream.
+/// What a stream is for: streams of different purposes never share numbers. Append only: the values
+/// are part of the stream's key.
 enum class Purpose : std::uint32_t {
   kWeights,
   kShuffle,
@@ -24,7 +24,7 @@ enum class Purpose : std::uint32_t {
 /// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11 (Philox4x32-10).
 class RandomStream {
  public:
-  /// index: a global sample index, or `hash_name(parameter)`.
+  /// `index`: a global sample index, or `hash_name(parameter)`.
   RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t epoch, std::uint64_t index);
 
   std::uint32_t next_u32();
@@ -62,7 +62,7 @@ std::uint64_t hash_name(std::string_view name);
 class Permutation {
  public:
   Permutation(std::uint64_t count, std::uint64_t seed, std::uint64_t epoch);
-  /// The element at `position` (< count); throws Error(kInternal) beyond.
+  /// The element at `position`; throws Error(kInternal) if position >= count.
   std::uint64_t operator()(std::uint64_t position) const;
 
  private:

@@ -1,5 +1,4 @@
 // Atomic replacement of files.
-// Hides the system calls.
 #include "runner/base/replaced_file.h"
 
 #include <fcntl.h>
@@ -18,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Messages name `shown`, the path that the caller knows.
+/// Messages name `shown`, the path that the caller passed.
 Descriptor open_to_write(const std::string& path, int flags, const std::string& shown) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
   if (!file) throw system_error(shown + ": cannot be opened for writing", errno);

@@ -1,5 +1,4 @@
-// Writes a whole file or nothing.
-// Hides the temporary file, and that devices and pipes have none.
+// Replaces a file atomically: writes a whole file or nothing.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace base {
 
-/// A regular file that is written piece by piece: it replaces what is at `path` with finish(), or
-/// leaves it as it was. Each call throws SystemError with path and reason.
+/// A regular file written piece by piece. finish() replaces the file at `path`; without it that
+/// file stays unchanged. Each call throws SystemError with path and reason.
 class ReplacedFile {
  public:
   explicit ReplacedFile(const std::string& path);
@@ -25,9 +24,9 @@ class ReplacedFile {
   Descriptor file_;
 };
 
-/// Replaces the file at `path`: writes beside it, syncs, renames. A symbolic link is followed. What
-/// is there and no regular file (a device, a pipe) is written to and stays. Throws SystemError with
-/// path and reason; a regular file is then as it was.
+/// Replaces the file at `path`: writes a temporary file in the same folder, syncs and renames it.
+/// Follows symbolic links. An existing path that is no regular file (a device, a pipe) is written
+/// in place. Throws SystemError with path and reason; a regular file is then unchanged.
 void write_file(const std::string& path, std::string_view text);
 
 }  // namespace base

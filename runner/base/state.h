@@ -1,5 +1,5 @@
-// What a checkpoint keeps of a workload: named arrays, whole on every rank or in rows shared out.
-// Hides nothing; workloads describe their state with it, files of checkpoints keep it.
+// The state of a workload in a checkpoint: named arrays, either whole on every rank or distributed
+// by rows.
 #pragma once
 
 #include <cstddef>
@@ -28,23 +28,23 @@ constexpr ElementType element_type() {
 
 constexpr std::int64_t size_of(ElementType type) { return type == ElementType::kFloat32 ? 4 : 8; }
 
-/// Arrays below this group serve a resume alone: whoever reads weights passes over them.
+/// Arrays in this group are only for resuming; readers of weights skip them.
 inline constexpr char kResumeGroup[] = "resume/";
 
 enum class Holding {
   kEveryRank,   ///< all ranks have the same array
-  kRowsOfRanks  ///< each rank has rows of its own; together they are the array, each row once
+  kRowsOfRanks  ///< each rank holds some rows; together they are the array, each row once
 };
 
-/// One array of a state, the same name, element and shape on every rank.
+/// One array of a state; name, element type and shape are the same on every rank.
 struct StateArray {
   std::string name;  ///< '/' makes groups
   ElementType element = ElementType::kFloat32;
   std::vector<std::int64_t> shape;  ///< of the whole array, row-major; at least one extent
   Holding holding = Holding::kEveryRank;
-  std::int64_t first_row = 0, rows = 0;  ///< those of this rank, for kRowsOfRanks
-  /// What this rank has of it: the state's own memory, or `scratch` filled with it. Valid until the
-  /// state changes or scratch does.
+  std::int64_t first_row = 0, rows = 0;  ///< this rank's rows, for kRowsOfRanks
+  /// The bytes that this rank holds: the state's own memory, or `scratch` after filling it. Valid
+  /// until the state or scratch changes.
   std::function<std::span<const std::byte>(std::vector<std::byte>& scratch)> bytes;
 
   std::int64_t row_bytes() const {
@@ -53,7 +53,7 @@ struct StateArray {
   std::int64_t total_bytes() const { return shape.front() * row_bytes(); }
 };
 
-/// An array that every rank has; `values` gives it row-major when it is written.
+/// An array that every rank holds; `values` returns it in row-major order when it is written.
 template <class T>
 StateArray replicated(std::string name, std::vector<std::int64_t> shape,
                       std::function<std::vector<T>()> values) {
@@ -66,8 +66,8 @@ StateArray replicated(std::string name, std::vector<std::int64_t> shape,
   return {std::move(name), element_type<T>(), std::move(shape), Holding::kEveryRank, 0, 0, bytes};
 }
 
-/// The arrays of a checkpoint. All calls throw DataErrors that name file and array where there is
-/// none of that name, or one of another kind.
+/// The arrays of a checkpoint. All calls throw a DataError that names file and array if the array
+/// is missing or of another type or shape.
 class StateSource {
  public:
   virtual ~StateSource() = default;
@@ -75,12 +75,12 @@ class StateSource {
   /// Collective. The whole array on every rank.
   virtual void read(const std::string& name, ElementType element,
                     const std::vector<std::int64_t>& shape, std::span<std::byte> out) const = 0;
-  /// On this rank alone: the rows from `first_row` on that `out` has room for.
+  /// Not collective: reads rows from `first_row` on until `out` is full.
   virtual void read_rows(const std::string& name, ElementType element, std::int64_t first_row,
                          std::span<std::byte> out) const = 0;
 };
 
-/// Collective. The values of a whole array, row-major.
+/// Collective. The values of a whole array in row-major order.
 template <class T>
 std::vector<T> read_array(const StateSource& source, const std::string& name,
                           const std::vector<std::int64_t>& shape) {

@@ -1,5 +1,4 @@
-// Strict JSON reading on top of nlohmann's SAX parser.
-// Hides the parser's events and positions.
+// Strict JSON parsing on top of nlohmann's SAX parser.
 #include "runner/base/strict_json.h"
 
 #include <algorithm>
@@ -15,11 +14,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Far beyond any configuration, far below what recursive printing survives.
+/// Far beyond any configuration, far below what recursive printing can handle.
 constexpr std::size_t kMaxDepth = 200;
 constexpr std::size_t kBriefBytes = 60;
 
-/// nlohmann's text without its own prefix, which counts lines and columns differently.
+/// nlohmann's message without its own prefix, which counts lines and columns differently.
 std::string reason_of(const std::string& what) {
   const std::size_t colon = what.find(": ");
   if (what.find("parse error at line") != std::string::npos && colon != std::string::npos) {
@@ -29,7 +28,7 @@ std::string reason_of(const std::string& what) {
   return bracket == std::string::npos ? what : what.substr(bracket + 2);
 }
 
-/// The text, handed out byte by byte to the parser, which so tells how far it has come.
+/// Iterates over the text and records how far the parser has read.
 class CountedText {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -53,7 +52,7 @@ class CountedText {
   const char** reached_;
 };
 
-/// Builds the value; throws at the first offence.
+/// Builds the value; throws at the first error.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   Builder(std::string_view text, const std::string& name)
@@ -135,7 +134,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   std::size_t consumed() const { return static_cast<std::size_t>(reached_ - text_.data()); }
 
-  /// `consumed_bytes`: how many bytes were read; the last of them is the offence.
+  /// `consumed_bytes`: the number of bytes read; the last of them is the error's position.
   [[noreturn]] void fail(std::size_t consumed_bytes, const std::string& reason) const {
     const std::size_t at = std::min(consumed_bytes == 0 ? 0 : consumed_bytes - 1, text_.size());
     const std::string_view before = text_.substr(0, at);

@@ -1,5 +1,4 @@
-// Reads what machine this is.
-// Hides /proc, /sys and uname; a fact that cannot be read is null, never invented.
+// Collects facts about the machine. A fact that cannot be read is null.
 #include "runner/base/system_facts.h"
 
 #include <sys/resource.h>
@@ -76,7 +75,8 @@ double process_age_s() {
   std::ifstream file("/proc/self/stat");
   std::string stat;
   std::getline(file, stat);
-  // The second field, a name, may hold blanks and brackets; the 22nd is the start, since boot.
+  // The second field, the process name, may hold blanks and brackets. Field 22 is the start time
+  // since boot.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return 0.0;
   constexpr int kBehindName = 22 - 2;

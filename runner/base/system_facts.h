@@ -1,5 +1,4 @@
-// What machine and build this is: the provenance of every figure.
-// Hides cpuid, /proc, /sys and cgroup files.
+// Facts about the machine and the build: the provenance of every measurement.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +7,21 @@
 
 namespace base {
 
-/// Instruction sets that own kernels are compiled for, weakest first.
+/// Instruction sets that the project's kernels are compiled for, weakest first.
 enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 std::string to_string(InstructionSet set);
-/// The strongest that this CPU has; the environment variable TRAINMARK_MAX_ISA (baseline, avx2,
-/// avx512, avx512_bf16, amx) lowers it. Throws ConfigError when that names none of them.
+/// The strongest set that this CPU supports; the environment variable TRAINMARK_MAX_ISA (baseline,
+/// avx2, avx512, avx512_bf16, amx) lowers it. Throws ConfigError if the variable has another value.
 InstructionSet usable_instruction_set();
 
-/// CPUs that this process may use: the affinity mask, cut by the cgroup's quota (rounded up).
+/// CPUs that this process may use: the affinity mask, limited by the cgroup's quota (rounded up).
 int usable_cpus();
 
-/// gethostname(), "unknown" if that fails.
+/// gethostname(), or "unknown" if that fails.
 std::string host_name();
 
-/// git revision (with "-dirty"), version, compiler, build type: fixed when built.
+/// git revision (with "-dirty"), version, compiler and build type, fixed at build time.
 nlohmann::json build_facts();
 /// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages,
 /// governor; ONEDNN_*/OMP_*/OMPI_* and scheduler variables; instruction set.
@@ -31,8 +30,8 @@ nlohmann::json machine_facts();
 /// Largest resident set of this process so far, in bytes (VmHWM; under mpirun it counts
 /// shared-memory segments).
 std::int64_t peak_rss_bytes();
-/// Seconds since this process was started, its loading included; in hundredths. 0 where the system
-/// does not tell.
+/// Seconds since this process was started, loading included, with a resolution of 0.01 s. 0 if
+/// unknown.
 double process_age_s();
 
 }  // namespace base

@@ -1,5 +1,4 @@
-// Sole ownership of a handle of a C library: file descriptors, hid_t and the like.
-// Hides nothing; the traits say what the handle is and how it is given back.
+// Sole ownership of a C library's handle: file descriptors, hid_t and the like.
 #pragma once
 
 #include <utility>
@@ -24,7 +23,7 @@ class UniqueHandle {
   ~UniqueHandle() { reset(); }
   Raw get() const noexcept { return raw_; }
   explicit operator bool() const noexcept { return raw_ != Traits::null(); }
-  /// Closes now.
+  /// Closes the handle now.
   void reset() noexcept {
     if (raw_ != Traits::null()) Traits::close(std::exchange(raw_, Traits::null()));
   }

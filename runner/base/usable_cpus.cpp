@@ -1,5 +1,4 @@
-// The CPUs that this process is bound to.
-// Hides the affinity mask and its size.
+// Reads the affinity mask, whose size must be guessed.
 #include "runner/base/usable_cpus.h"
 
 #include <sched.h>
@@ -21,7 +20,8 @@ struct FreeSet {
 
 std::vector<int> affinity_cpus() {
   constexpr int kMostCpus = 1 << 16;
-  for (int capacity = 1024; capacity <= kMostCpus; capacity *= 2) {  // a mask too small is EINVAL
+  for (int capacity = 1024; capacity <= kMostCpus; capacity *= 2) {  // EINVAL: the mask is too
+                                                                     // small
     const std::unique_ptr<cpu_set_t, FreeSet> set(CPU_ALLOC(static_cast<std::size_t>(capacity)));
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
     if (sched_getaffinity(0, bytes, set.get()) != 0) {

@@ -1,5 +1,4 @@
 // The CPUs that this process is bound to.
-// Hides the affinity mask.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@
 
 namespace base {
 
-/// Numbers of the CPUs in this thread's affinity mask, rising; empty where it cannot be read.
+/// The CPU numbers of this thread's affinity mask, ascending; empty if it cannot be read.
 std::vector<int> affinity_cpus();
-/// Rising numbers as the kernel writes them: "0-3,8".
+/// Formats ascending CPU numbers as the kernel does: "0-3,8".
 std::string cpu_ranges(const std::vector<int>& cpus);
-/// `cpus` cut by the quota, rounded up: at least 1.
+/// `cpus` limited by the quota, rounded up; at least 1.
 int cut_by_quota(int cpus, const CgroupLimits& limits);
 
 }  // namespace base

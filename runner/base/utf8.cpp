@@ -1,5 +1,4 @@
-// UTF-8, sequence by sequence.
-// Hides which bytes are none.
+// Decoding and encoding of single UTF-8 sequences.
 #include "runner/base/utf8.h"
 
 namespace base {

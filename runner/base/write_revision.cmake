@@ -1,10 +1,11 @@
-# Writes the git revision of SOURCE into the header OUTPUT, only if it differs: run at every build, so that nothing is
-# compiled again for nothing. Hides what git is asked; "unknown" where there is no git or no checkout.
+# Writes the git revision of SOURCE into the header OUTPUT, but only if it differs: this runs at
+# every build and must not cause recompilation. The revision is "unknown" without git or outside of
+# a checkout.
 set(revision unknown)
 find_program(GIT git)
-# A release unpacked inside another checkout must not take that one's revision.
+# A release unpacked inside another checkout must not take that checkout's revision.
 if(GIT AND EXISTS ${SOURCE}/.git)
-  # The owner may be another user (sudo, containers), and the index may be in use by somebody else.
+  # The owner may be another user (sudo, containers), and another process may be using the index.
   set(git ${GIT} --no-optional-locks -c safe.directory=${SOURCE} -C ${SOURCE})
   execute_process(COMMAND ${git} rev-parse HEAD
     OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)

@@ -1,4 +1,4 @@
-// Two looks at the CPU time of all processes.
+// Measures the CPU use of all processes from two samples of their CPU time.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What /proc/<pid>/stat says.
+/// Fields of /proc/<pid>/stat.
 struct Usage {
   std::string name;
   std::int64_t parent = 0, session = 0, ticks = 0;
@@ -62,7 +62,7 @@ std::int64_t owner(const fs::path& folder) {
   return -1;
 }
 
-/// A process, its parent, and so on.
+/// A process and all its ancestors.
 std::set<std::int64_t> with_ancestors(const std::map<std::int64_t, Usage>& all,
                                       std::int64_t process) {
   std::set<std::int64_t> line;

@@ -1,4 +1,4 @@
-// What each node's first rank sends to rank 0, and what that makes of it.
+// Gathers the results of each node's first rank on rank 0 and compares them.
 #include "runner/doctor/cluster.h"
 
 #include <fmt/format.h>
@@ -29,12 +29,12 @@ runner::ThreadPlan plan_threads(const Request& request, const runner::Communicat
   try {
     return runner::plan_threads(asked, binding, node);
   } catch (const base::ConfigError&) {
-    // OMP_NUM_THREADS is no number, which judge_variables() tells.
+    // OMP_NUM_THREADS is not a number; judge_variables() reports that.
     return runner::plan_threads(1, binding, node);
   }
 }
 
-/// CPUs of this node that the job may use: as the scheduler says, else all that are online.
+/// CPUs of this node that the job may use: by the scheduler's count, else all that are online.
 std::int64_t available_cpus(const LaunchFacts& launch, const HostFacts& host) {
   const std::int64_t cpus = launch.node_cpus.value_or(host.online_cpus);
   return base::cut_by_quota(static_cast<int>(std::min(cpus, host.online_cpus)), host.cgroup);
@@ -57,8 +57,7 @@ Finding judge_start(double seconds) {
   return finding;
 }
 
-/// Rates by the ids of the catalogue. Disk rates are left out where they cannot be measured, and
-/// `findings` says why.
+/// Rates by catalogue id. A disk rate that cannot be measured is omitted, and `findings` says why.
 Json measure(const runner::Topology& topology, const Request& request, int threads,
              const Node* node, const std::string& scratch, Findings& findings,
              const Teller& teller) {
@@ -82,11 +81,11 @@ Json measure(const runner::Topology& topology, const Request& request, int threa
   return rates;
 }
 
-/// What nodes sent, by node.
+/// The results of the nodes, by node.
 struct Gathered {
   Hosts hosts;
   std::vector<Json> facts;
-  std::map<std::string, std::vector<double>> rates;  ///< of those that all nodes have measured
+  std::map<std::string, std::vector<double>> rates;  ///< only those that all nodes have measured
 };
 
 Gathered take_nodes(const std::vector<std::string>& texts, Report& report) {
@@ -119,7 +118,7 @@ void judge_nodes(const LaunchFacts& launch, std::int64_t nodes, Findings& findin
   findings.push_back(finding);
 }
 
-/// On all ranks; the findings of rank 0 count.
+/// Call on all ranks; only rank 0's findings count.
 Findings examine_messages(const runner::Communicator& world, const runner::Topology& topology,
                           const Hosts& hosts, const std::vector<std::string>& shared_folders,
                           const Teller& teller) {
@@ -139,13 +138,13 @@ Findings examine_messages(const runner::Communicator& world, const runner::Topol
   return findings;
 }
 
-/// The ranks and threads of a node for which it is judged.
+/// The ranks and threads for which a node is judged.
 struct NodePlan {
   runner::ThreadPlan threads;
   runner::PlannedRank rank;
 };
 
-/// Where ranks are only planned, `node` is there: this process is alone.
+/// If ranks are only planned, `node` is set, as this is the only process.
 NodePlan plan_node(const runner::Communicator& world, const runner::Topology& topology,
                    const Request& request, const std::optional<Node>& node) {
   runner::ThreadPlan threads = plan_threads(request, topology.node);
@@ -157,7 +156,7 @@ NodePlan plan_node(const runner::Communicator& world, const runner::Topology& to
   return {threads, rank};
 }
 
-/// What a node's first rank tells the others.
+/// The result of a node's first rank, sent to the others.
 struct NodeFindings {
   std::string text;  ///< JSON for take_nodes()
   std::vector<std::string> shared_folders;
@@ -188,7 +187,7 @@ NodeFindings examine_node(const runner::Topology& topology, const Request& reque
           needs.gradient_bytes};
 }
 
-/// Rates, links and facts of nodes against each other.
+/// Compares rates, links and facts between nodes.
 void compare_nodes(const Gathered& gathered, int ranks, Report& report) {
   for (const auto& [id, rates] : gathered.rates) {
     append(report.between, compare_rates(id, gathered.hosts, rates));

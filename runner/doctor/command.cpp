@@ -1,4 +1,4 @@
-// Options of doctor, and the two processes behind it.
+// The options of doctor, and its two processes.
 #include "runner/doctor/command.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct Options {
   bool schema = false;
 };
 
-/// The process whose descendants are the job: of ranks what started them, else this one.
+/// The process whose descendants form the job: the parent of ranks, else this process.
 std::int64_t job_root(const LaunchFacts& launch) {
   return launch.launcher == Launcher::kNone ? ::getpid() : ::getppid();
 }
@@ -56,7 +56,7 @@ Json local_document(const Node& node) {
   return {{"host", node.host().host}, {"findings", findings}};
 }
 
-/// In the child: looks at the node, then, with MPI, at all of them.
+/// In the child: examines the node, then all nodes through MPI.
 int examine(const Options& options, const Request& request, const LaunchFacts& launch,
             const Environment& environment, const Teller& teller) {
   std::optional<Node> node;
@@ -84,7 +84,7 @@ int examine(const Options& options, const Request& request, const LaunchFacts& l
   });
 }
 
-/// Of a library's complaints the first line that is a sentence, not a frame or a trace.
+/// The first line of a library's messages that is a sentence, not a frame or trace.
 std::string gist(const std::string& complaints) {
   std::istringstream lines(complaints);
   std::string first;
@@ -113,7 +113,7 @@ Finding failure_of(const Outcome& outcome, double patience_s) {
   return finding;
 }
 
-/// In the parent, for a child that did not come to its end.
+/// In the parent, for a child that did not finish.
 int tell_failure(const Options& options, const LaunchFacts& launch, const Outcome& outcome,
                  std::optional<Finding> failure) {
   Report report;

@@ -6,8 +6,8 @@
 
 namespace doctor {
 
-/// Looks at this machine, or under a launcher at all nodes. Starts MPI in a process of its own, so
-/// that it has an answer where MPI has none.
+/// Examines this machine or, under a launcher, all nodes. Runs MPI in a child process, so that
+/// doctor can report if MPI hangs or crashes.
 base::Command command(const runner::CommandParts& parts);
 
 }  // namespace doctor

@@ -1,4 +1,4 @@
-// Medians, majorities, and who departs from them.
+// Medians, majorities, and the nodes that deviate from them.
 #include "runner/doctor/comparison.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A node below this share of the median is slow.
+/// A node below this fraction of the median is slow.
 constexpr double kSlowShare = 0.8;
 
 Finding finding(const char* id, Verdict verdict, const std::string& subject, std::string measured,
@@ -38,7 +38,7 @@ std::string remedy_of(const std::string& id) {
          "leave the node out (Slurm: --exclude=NODE)";
 }
 
-/// Of each node the better one of its links, by `value`: so one slow node spoils no neighbour.
+/// The better of each node's links by `value`, so that a slow node does not affect its neighbours.
 template <class Value, class Better>
 std::vector<double> best_of_links(std::size_t nodes, const std::vector<Link>& links, Value value,
                                   Better better) {
@@ -58,7 +58,7 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Machines of one kind may differ by a module's reserved pages.
+/// memory_bytes of equal machines may differ by a module's reserved pages.
 bool are_alike(const std::string& key, const Json& a, const Json& b) {
   constexpr double kShare = 0.02;
   if (key != "memory_bytes" || !a.is_number() || !b.is_number()) return a == b;
@@ -66,7 +66,7 @@ bool are_alike(const std::string& key, const Json& a, const Json& b) {
   return std::abs(first - second) <= kShare * std::max(first, second);
 }
 
-/// What most nodes have; of a tie, what the first of them has.
+/// The most frequent value; in a tie, the first node's.
 Json majority(const std::string& key, const std::vector<Json>& facts) {
   Json most;
   std::ptrdiff_t count = 0;

@@ -1,4 +1,4 @@
-// Nodes against each other: who is slow, who is odd. Every list is by node.
+// Compares nodes to find slow and deviating ones. Every list is by node.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,18 +12,18 @@ namespace doctor {
 
 using Hosts = std::vector<std::string>;
 
-/// "19.8 GB/s", "120 MB/s", "34.1 us": by the unit of a check.
+/// "19.8 GB/s", "120 MB/s", "34.1 us", depending on a check's unit.
 std::string quantity_text(double value, const std::string& unit);
 
-/// A finding for each node: a warning for one below 80 % of the median of all nodes. Of a single
-/// node the rate alone.
+/// One finding per node: a warning if it is below 80 % of the median of all nodes. With a single
+/// node, only the rate.
 Findings compare_rates(const std::string& id, const Hosts& hosts, const std::vector<double>& rates);
 
-/// rate.network by node and, where no node explains it, by link; rate.latency by node.
+/// rate.network by node and, if no node explains a slow link, by link; rate.latency by node.
 Findings compare_links(const Hosts& hosts, const std::vector<Link>& links);
 
-/// nodes.alike: a finding for each fact in which a node differs from most, and host.name for names
-/// that several nodes have.
+/// nodes.alike: a finding for each fact in which a node differs from most nodes. host.name: names
+/// that several nodes share.
 Findings compare_facts(const Hosts& hosts, const std::vector<nlohmann::json>& facts);
 
 /// clock.offset of each node but the first.

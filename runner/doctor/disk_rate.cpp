@@ -1,4 +1,4 @@
-// The rate of a folder's disk.
+// Measures the rate of a folder's disk.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-/// A piece of bytes that no file system compresses to nothing, aligned as O_DIRECT wants it.
+/// A block of incompressible bytes, aligned for O_DIRECT.
 std::unique_ptr<std::byte, Free> make_piece() {
   std::unique_ptr<std::byte, Free> piece(
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, kPiece)));
@@ -75,7 +75,7 @@ DiskRates measure_disk(const std::string& folder) {
   if (::fsync(file.get()) != 0) throw fail("fsync");
   rates.write_bytes_per_s = static_cast<double>(rates.bytes) / seconds_since(write_ns);
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
-  // Where the file system has no O_DIRECT, the advice must do.
+  // If the file system lacks O_DIRECT, posix_fadvise must suffice.
   const int flags = ::fcntl(file.get(), F_GETFL);
   ::fcntl(file.get(), F_SETFL, flags | O_DIRECT);
   const std::int64_t read_ns = clock.steady_ns();

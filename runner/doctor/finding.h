@@ -1,4 +1,4 @@
-// What one check of `trainmark doctor` found, and the catalogue of all checks.
+// The result of one check of `trainmark doctor`, and the catalogue of all checks.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,39 +11,39 @@
 
 namespace doctor {
 
-/// kNotKnown: it could not be looked at. A note changes nothing that matters here; a warning makes
-/// a run slower or its figures doubtful; an error ends it.
+/// kNotKnown: it could not be checked. kNote: harmless here. kWarning: makes a run slower or its
+/// figures doubtful. kError: prevents a run.
 enum class Verdict { kOk, kNotKnown, kNote, kWarning, kError };
 
 struct Finding {
-  std::string id;  ///< of the catalogue
+  std::string id;  ///< in the catalogue
   Verdict verdict = Verdict::kOk;
-  std::string subject;   ///< which one, where a check looks at several: a path, a variable
-  std::string measured;  ///< why not, where it is not known
+  std::string subject;   ///< the item, if a check examines several: a path, a variable
+  std::string measured;  ///< or why it is not known
   std::string expected;
-  std::string remedy;           ///< a command, or a sentence; empty where nothing is to be mended
-  std::optional<double> value;  ///< of what has a unit in the catalogue
+  std::string remedy;           ///< a command or a sentence; empty if nothing is to be repaired
+  std::optional<double> value;  ///< if the catalogue gives the check a unit
 };
 using Findings = std::vector<Finding>;
 
-/// A check: what its value counts, what it means, and the exit code that its error leads to.
+/// A check: the unit and meaning of its value, and the exit code of its error.
 struct CatalogueEntry {
   const char* id;
-  const char* unit;  ///< "" where it has no value
+  const char* unit;  ///< "" if it has no value
   const char* definition;
   base::ExitCode error_code;
 };
 std::span<const CatalogueEntry> catalogue();
-/// Throws Error(kInternal) for an id that is not in it.
+/// Throws Error(kInternal) for an unknown id.
 const CatalogueEntry& catalogue_entry(const std::string& id);
 
-/// kSuccess without any error; else the greatest code of the errors, so that a machine that cannot
-/// run anything (4) precedes data (3) and configurations (2).
+/// kSuccess without errors; else the largest code among them, so that a machine that cannot run
+/// anything (4) takes precedence over data (3) and configurations (2).
 base::ExitCode exit_code(const Findings& findings);
 
 std::string to_string(Verdict verdict);
 nlohmann::json to_json(const Finding& finding);
-/// Of to_json()'s.
+/// The inverse of to_json().
 Finding finding_from(const nlohmann::json& object);
 /// {"id": {"unit", "definition"}}.
 nlohmann::json catalogue_json();

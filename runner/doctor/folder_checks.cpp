@@ -1,4 +1,4 @@
-// Probes of folders: a file that is written, locked, renamed and removed.
+// Probes folders with a file that is written, locked, renamed and removed.
 #include "runner/doctor/folder_checks.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ Finding finding(const char* id, Verdict verdict, const std::string& subject, std
   return {id, verdict, subject, std::move(measured), std::move(expected), std::move(remedy), {}};
 }
 
-/// A file of this process in `folder`, gone with this object, also under its second name.
+/// A file of this process in `folder`; the destructor removes it under either name.
 class Probe {
  public:
   explicit Probe(const std::string& folder)
@@ -46,7 +46,7 @@ class Probe {
   std::string path_;
 };
 
-/// "" or which step failed, and why.
+/// "", or the step that failed and why.
 std::string write_and_rename(const Probe& probe, const base::Descriptor& file) {
   const std::string bytes(4096, 'd');
   const auto why = [](const char* step) {
@@ -62,7 +62,8 @@ std::string write_and_rename(const Probe& probe, const base::Descriptor& file) {
   return "";
 }
 
-/// Whether another process may lock a file that this one has locked; nothing if locks are refused.
+/// Whether the lock of this process prevents another one from locking the file; nothing if locks
+/// are not supported.
 std::optional<bool> lock_keeps_out(const std::string& path, const base::Descriptor& file) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -137,7 +138,7 @@ Finding check_dataset(const std::string& path, const std::string& workload) {
   if (!fs::exists(file, error)) {
     return missing(error ? error.message() : std::strerror(ENOENT));
   }
-  // Down to the first file: a folder of folders may be listed but not its files read.
+  // Reads down to the first file: a folder may be listable although its files are unreadable.
   for (int depth = 0; depth < 8 && fs::is_directory(file, error); ++depth) {
     const fs::directory_iterator first(file, error);
     if (error) return missing(file.string() + ": " + error.message());
@@ -197,7 +198,7 @@ Findings check_scratch(const Needs& needs, std::optional<std::int64_t> staged_by
   const std::string& path = needs.folders.scratch;
   Findings findings = check_folder(path, 0);
   if (findings.size() == 1) return findings;  // not writable
-  findings.pop_back();                        // nobody locks there
+  findings.pop_back();                        // no locks are needed there
   Finding& space = findings.back();
   const Volume volume = volume_of(nearest_folder(path));
   std::int64_t free = volume.free_bytes;

@@ -168,7 +168,7 @@ Findings judge_machine(const HostFacts& host, const Needs& needs) {
 
 Finding judge_busy(const std::vector<BusyProcess>& busy, std::int64_t cpus) {
   constexpr std::size_t kNamed = 3;
-  constexpr double kMuch = 0.05;  // of the CPUs
+  constexpr double kMuch = 0.05;  // fraction of the CPUs
   const double used =
       std::accumulate(busy.begin(), busy.end(), 0.0,
                       [](double sum, const BusyProcess& process) { return sum + process.cpus; });

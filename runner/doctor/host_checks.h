@@ -1,4 +1,4 @@
-// Judges what a machine is against what a run needs of it.
+// Judges a machine's properties against the needs of a run.
 #pragma once
 
 #include "runner/doctor/finding.h"
@@ -12,7 +12,7 @@ Findings judge_memory(const HostFacts& host, const Needs& needs);
 Findings judge_limits(const HostFacts& host, const Needs& needs);
 /// CPU, clocks, page caches.
 Findings judge_machine(const HostFacts& host, const Needs& needs);
-/// `busy`, on a machine of `cpus` CPUs.
+/// Judges the processes `busy` on a machine with `cpus` CPUs.
 Finding judge_busy(const std::vector<BusyProcess>& busy, std::int64_t cpus);
 
 }  // namespace doctor

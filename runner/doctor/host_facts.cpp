@@ -37,7 +37,7 @@ std::string chosen_word(const std::string& line) {
   return line.substr(open + 1, close - open - 1);
 }
 
-/// The text behind the first line `name : value`.
+/// The text after the colon in the first line `name : value`.
 std::string field(const fs::path& file, const std::string& name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -91,7 +91,7 @@ std::optional<bool> clock_synchronized() {
   return status != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
 }
 
-/// Whether a clean file that was just written leaves the page cache when asked to.
+/// Whether a clean file that was just written leaves the page cache on request.
 std::optional<bool> advice_works() {
   constexpr std::size_t kBytes = std::size_t{1} << 20U;
   std::array<char, 64> path{"/var/tmp/trainmark-doctor-XXXXXX"};
@@ -120,7 +120,7 @@ void read_shm(const fs::path& root, HostFacts& facts) {
   facts.shm_total = static_cast<std::int64_t>(volume.f_blocks * volume.f_frsize);
 }
 
-/// Threads of this user: limits of processes count them.
+/// Threads of this user, which process limits count.
 std::optional<std::int64_t> user_threads(const fs::path& root) {
   std::int64_t threads = 0;
   std::error_code error;

@@ -20,8 +20,8 @@ std::optional<std::int64_t> first_number(const Environment& environment,
   return {};
 }
 
-/// SLURM_JOB_CPUS_PER_NODE is a list such as "4(x2),3"; only one of a single entry tells this
-/// node's.
+/// SLURM_JOB_CPUS_PER_NODE is a list such as "4(x2),3"; only a list with a single entry applies to
+/// this node for certain.
 std::optional<std::int64_t> slurm_cpus(const Environment& environment) {
   if (const auto cpus = number(environment, "SLURM_CPUS_ON_NODE")) return cpus;
   const std::string list = variable(environment, "SLURM_JOB_CPUS_PER_NODE");
@@ -53,7 +53,8 @@ void read_scheduler(const Environment& environment, LaunchFacts& facts) {
   }
 }
 
-/// Ranks, and those of this node; of launchers that tell no more, as many on each node.
+/// Ranks, and ranks of this node; assumes the same number on each node if the launcher does not
+/// tell.
 void read_sizes(const Environment& environment, LaunchFacts& facts) {
   facts.ranks = std::max<std::int64_t>(
       1, first_number(environment,
@@ -71,7 +72,7 @@ Finding openmp(const char* name, const std::string& value, Verdict verdict, std:
   return {"launch.openmp", verdict, name, value, std::move(expected), std::move(remedy), {}};
 }
 
-/// OMP_NUM_THREADS may be a list, one number for each level; the first counts.
+/// OMP_NUM_THREADS may be a list with one number per nesting level; the first counts.
 void judge_thread_count(const Environment& environment, std::int64_t cpus, Findings& findings) {
   const std::string text = variable(environment, "OMP_NUM_THREADS");
   if (text.empty()) return;

@@ -1,4 +1,4 @@
-// What the environment says of launcher, scheduler and threads, before MPI starts.
+// What the environment reveals about launcher, scheduler and threads before MPI starts.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace doctor {
 
 using Environment = std::map<std::string, std::string>;
 
-/// `environment`: a null-terminated list of NAME=value, as environ.
+/// `environment`: a null-terminated list of NAME=value, like environ.
 Environment environment_of(const char* const* environment);
-/// "" where it is not set.
+/// "" if it is not set.
 std::string variable(const Environment& environment, const std::string& name);
-/// Nothing where it is not set or no whole number.
+/// Nothing if it is not set or not an integer.
 std::optional<std::int64_t> number(const Environment& environment, const std::string& name);
 
 struct LaunchFacts {

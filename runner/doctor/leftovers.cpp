@@ -1,4 +1,4 @@
-// What dead processes of this user left on this node.
+// Finds files of this user's dead processes on this node.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 4> kSegments = {"vader_segment.", "sm_segment.", "osc_sm.",
                                                        "osc_rdma."};
 
-/// Owned by this user, and not touched for a minute: nothing that just begins.
+/// Owned by this user and unchanged for a minute, so that starting processes are excluded.
 bool is_old_and_mine(const fs::path& path) {
   constexpr std::time_t kMinute = 60;
   struct stat facts {};
@@ -31,7 +31,7 @@ bool is_old_and_mine(const fs::path& path) {
          std::time(nullptr) - facts.st_mtime > kMinute;
 }
 
-/// The process whose number stands at the end of `name` behind `mark`.
+/// The process number after `mark` at the end of `name`.
 std::optional<long> process_behind(const std::string& name, const std::string& mark) {
   const std::size_t place = name.rfind(mark);
   if (place == std::string::npos) return {};
@@ -53,7 +53,7 @@ std::vector<fs::path> entries(const fs::path& folder, Keep keep) {
   return found;
 }
 
-/// Those that some process has mapped are in use.
+/// Removes from `files` those that some process has mapped.
 void remove_mapped(std::vector<fs::path>& files) {
   if (files.empty()) return;
   std::error_code error;

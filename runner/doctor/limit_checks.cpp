@@ -91,7 +91,7 @@ Finding judge_shm(const HostFacts& host, const Needs& needs) {
   return finding;
 }
 
-/// A limit that must be at least `least`, else `verdict`.
+/// Gives `verdict` if the limit is below `least`.
 Finding at_least(const char* id, const Limit& limit, std::int64_t least, Verdict verdict,
                  const std::string& shown, const std::string& why, const std::string& remedy) {
   Finding finding = ok(id, shown, as_value(limit));
@@ -103,7 +103,7 @@ Finding at_least(const char* id, const Limit& limit, std::int64_t least, Verdict
 }
 
 Finding judge_processes(const HostFacts& host, const Needs& needs) {
-  // Beside a rank's compute threads: MPI's, the prefetcher's, the watch's.
+  // Threads of a rank besides its compute threads: MPI's, the prefetcher's, the watchdog's.
   constexpr std::int64_t kHelpers = 8;
   const std::int64_t wanted = needs.node_ranks * (needs.threads + kHelpers);
   Limit left = host.cgroup.processes_left;
@@ -131,7 +131,7 @@ Findings judge_memory(const HostFacts& host, const Needs& needs) {
 
 Findings judge_limits(const HostFacts& host, const Needs& needs) {
   const Limits& limits = host.limits;
-  // A socket to each other rank at worst, and files.
+  // At worst a socket to each other rank, and files.
   constexpr std::int64_t kFiles = 256;
   constexpr std::int64_t kLeastStack = std::int64_t{1} << 20;
   const std::int64_t sockets = 2 * needs.ranks;

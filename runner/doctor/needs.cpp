@@ -1,4 +1,4 @@
-// Needs, from a configuration and its memory plan.
+// Derives needs from a configuration and its memory plan.
 #include "runner/doctor/needs.h"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using Parts = runner::MemoryNeeds::Parts;
 
-/// A segment of Open MPI's shared-memory transport for each rank (btl_vader_segment_size).
+/// Open MPI's shared-memory transport has one segment per rank (btl_vader_segment_size).
 constexpr std::int64_t kSegmentBytes = std::int64_t{4} << 20;
 
 std::int64_t sum(const Parts& parts) {
@@ -30,7 +30,7 @@ std::string temporary_folder() {
   return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
 }
 
-/// The text at `pointer` of the resolved configuration; "" where that has none.
+/// The text at `pointer` of the resolved configuration; "" if absent.
 std::string text_at(const Json& config, const char* pointer) {
   const Json::json_pointer at(pointer);
   return config.contains(at) && config.at(at).is_string() ? config.at(at).get<std::string>() : "";
@@ -84,7 +84,7 @@ Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& pl
   needs.node_bytes = place.node_ranks * rank + node;
   needs.gradient_bytes = part(memory.rank, "gradients");
   if (place.node_ranks > 1) needs.shared_bytes += node + place.node_ranks * needs.gradient_bytes;
-  // A checkpoint has weights and optimizer state.
+  // A checkpoint contains weights and optimizer state.
   needs.file_bytes = node;
   return needs;
 }

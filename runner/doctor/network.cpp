@@ -1,4 +1,4 @@
-// Ping-pong of neighbours, the ring, and sums.
+// Ping-pong between neighbours, the ring, and sums.
 #include "runner/doctor/network.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ using runner::Communicator;
 using runner::Topology;
 
 constexpr std::int64_t kSmall = 8;
-/// Gradients go in pieces of at most 4 MiB.
+/// Gradients are sent in pieces of at most 4 MiB.
 constexpr std::int64_t kPiece = std::int64_t{4} << 20;
 constexpr std::int64_t kMostSummed = std::int64_t{64} << 20;
 constexpr int kSmallRepetitions = 50, kRepetitions = 3;
-/// Sizes grow until a message takes so long.
+/// Sizes grow until a message takes this long.
 constexpr double kPatienceS = 1.0;
 
 double seconds_of(const std::function<void()>& work) {
@@ -32,14 +32,15 @@ double seconds_of(const std::function<void()>& work) {
   return static_cast<double>(std::max<std::int64_t>(clock.steady_ns() - begin, 1)) / 1e9;
 }
 
-/// Who talks to its right neighbour in a phase, so that each rank has one partner at a time.
-/// `phase` 0: even ranks; 1: odd ranks; 2: the last one of an odd number of ranks.
+/// Whether the node `left` talks to its right neighbour in a phase, chosen so that each rank has
+/// one partner at a time. `phase` 0: even ranks; 1: odd ranks; 2: the last of an odd number of
+/// ranks.
 bool speaks(int left, int ranks, int phase) {
   if (ranks % 2 == 1 && left == ranks - 1) return phase == 2;
   return left % 2 == phase;
 }
 
-/// Half of each round trip, in seconds, shortest first; on both ends.
+/// Half of each round trip in seconds, shortest first; call it on both ends.
 std::vector<double> ping_pong(const Communicator& leaders, int partner, bool begins,
                               std::span<std::byte> bytes, int repetitions) {
   std::vector<double> times;
@@ -54,7 +55,8 @@ std::vector<double> ping_pong(const Communicator& leaders, int partner, bool beg
   return times;
 }
 
-/// One message size between all neighbours, phase by phase: ping_pong() with the right one.
+/// Exchanges one message size between all neighbours, phase by phase; returns ping_pong() with the
+/// right one.
 std::vector<double> to_the_right(const Communicator& leaders, std::span<std::byte> bytes,
                                  int repetitions) {
   const int ranks = leaders.size(), mine = leaders.rank();
@@ -85,13 +87,13 @@ std::vector<Link> measure_links(const Communicator& leaders) {
     used = size;
     if (leaders.allreduce_max(seconds) * 8.0 > kPatienceS) break;
   }
-  // Nanoseconds and bytes a second, as whole numbers.
+  // Nanoseconds and bytes per second, as integers.
   const std::array<std::int64_t, 3> mine = {static_cast<std::int64_t>(latency * 1e9),
                                             static_cast<std::int64_t>(rate), used};
   const auto all = leaders.gather(std::span<const std::int64_t>(mine), 0);
   std::vector<Link> links;
   const int nodes = leaders.size();
-  // Of two nodes both ends have measured the same link.
+  // With two nodes, both ends have measured the same link.
   for (int left = 0; leaders.rank() == 0 && left < (nodes == 2 ? 1 : nodes); ++left) {
     const std::int64_t* const of = all.data() + 3 * static_cast<std::ptrdiff_t>(left);
     links.push_back({left, (left + 1) % nodes, static_cast<double>(of[0]) / 1e9,
@@ -100,7 +102,7 @@ std::vector<Link> measure_links(const Communicator& leaders) {
   return links;
 }
 
-/// The best of a few, of the slowest rank.
+/// The best of a few repetitions, each timed on the slowest rank.
 double best_of_few(const Communicator& world, const std::function<void()>& work) {
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < kRepetitions; ++i) {
@@ -130,7 +132,7 @@ std::vector<Collective> measure_rings(const Communicator& leaders) {
   return rings;
 }
 
-/// Sums whole numbers that floats hold exactly, so that any order gives the same.
+/// Sums integers that floats represent exactly, so that the result does not depend on the order.
 bool sum_is_exact(const Communicator& world, std::span<float> data) {
   const auto term = [](int rank, std::size_t i) {
     return static_cast<float>((static_cast<std::size_t>(rank) + i) % 8);
@@ -167,7 +169,7 @@ std::vector<Collective> measure_sums(const Communicator& world, std::int64_t gra
   return sums;
 }
 
-/// The calendar in place of the steady clock.
+/// A clock whose steady_ns() is the calendar time.
 class Calendar final : public base::Clock {
  public:
   std::int64_t steady_ns() const override {
@@ -202,7 +204,7 @@ std::vector<double> calendar_offsets_s(const Communicator& world, const Topology
   const auto all = world.gather(std::span<const std::int64_t>(mine), 0);
   std::vector<double> by_node(static_cast<std::size_t>(topology.node_count));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    // What must be added to a node's clock to have rank 0's.
+    // A node's offset is what must be added to its clock to get rank 0's.
     by_node[static_cast<std::size_t>(topology.node_of_rank[rank])] =
         -static_cast<double>(all[rank]) / 1e9;
   }

@@ -1,4 +1,4 @@
-// Times of messages between nodes and of sums over all ranks, at the sizes that training sends.
+// Times of messages between nodes and of sums over all ranks, at training's message sizes.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace doctor {
 
-/// Between a node and its right neighbour; the last one's is the first.
+/// A link from a node to its right neighbour; the last node's neighbour is the first.
 struct Link {
   int left = 0, right = 0;  ///< node indices
   double latency_s = 0.0, bytes_per_s = 0.0;
-  std::int64_t bytes = 0;  ///< of the messages that gave bytes_per_s
+  std::int64_t bytes = 0;  ///< message size at which bytes_per_s was measured
 };
 
 struct Collective {
-  std::int64_t bytes = 0;  ///< that each rank sums, or sends to its neighbour
+  std::int64_t bytes = 0;  ///< per rank: bytes summed, or sent to its neighbour
   double seconds = 0.0;    ///< of the slowest rank, best of a few
-  bool is_exact = true;    ///< of sums: all ranks have the exact one
+  bool is_exact = true;    ///< for sums: all ranks have the exact result
 };
 
 struct NetworkTimes {
@@ -26,14 +26,13 @@ struct NetworkTimes {
   std::vector<Collective> rings, sums;
 };
 
-/// Collective. `gradient_bytes`: of all gradients, 0 where no configuration says; they are summed
-/// in pieces, and up to 64 MiB at once. Larger messages are left out once one takes a second.
-/// Complete on rank 0.
+/// Collective. `gradient_bytes`: size of all gradients, 0 if unknown; they are summed in pieces, at
+/// most 64 MiB in total. Skips larger messages once one takes a second. Complete on rank 0.
 NetworkTimes measure_network(const runner::Communicator& world, const runner::Topology& topology,
                              std::int64_t gradient_bytes);
 
-/// Collective. By how many seconds each node's calendar clock is ahead of rank 0's, by node;
-/// complete on rank 0.
+/// Collective. The seconds by which each node's calendar clock is ahead of rank 0's, by node.
+/// Complete on rank 0.
 std::vector<double> calendar_offsets_s(const runner::Communicator& world,
                                        const runner::Topology& topology);
 

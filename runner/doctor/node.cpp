@@ -1,4 +1,4 @@
-// One node, looked at and judged.
+// Examines and judges one node.
 #include "runner/doctor/node.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ std::string output_of(const char* command) {
   return text;
 }
 
-/// Slurm opens the library by this name, which only the development package has.
+/// Slurm opens the library by this name, which only the development package provides.
 bool can_load_pmix() {
   void* const library = ::dlopen("libpmix.so", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return false;
@@ -140,7 +140,7 @@ runner::PlannedRank Node::expected_place() const {
   try {
     place.threads = runner::plan_threads(asked, runner::current_binding(), place.node_ranks);
   } catch (const base::ConfigError&) {
-    place.threads = 1;  // OMP_NUM_THREADS is no number, which judge_variables() tells
+    place.threads = 1;  // OMP_NUM_THREADS is not a number; judge_variables() reports that
   }
   return place;
 }

@@ -1,4 +1,4 @@
-// The examination of one node by itself: needs no MPI.
+// Examines one node by itself, without MPI.
 #pragma once
 
 #include <functional>
@@ -15,33 +15,34 @@
 
 namespace doctor {
 
-/// What is asked for on the command line.
+/// The request of the command line.
 struct Request {
   const runner::ConfigSource* source = nullptr;  ///< null: no configuration
-  bool quick = false;                            ///< no rates
-  std::int64_t planned_node_ranks = 0;           ///< 0: those that were started
-  std::int64_t job_root = 0;                     ///< the process below which the job's ones are
+  bool quick = false;                            ///< measure no rates
+  std::int64_t planned_node_ranks = 0;           ///< 0: the number that was started
+  std::int64_t job_root = 0;                     ///< the process whose descendants form the job
   std::function<nlohmann::json()> libraries;
-  /// CommandParts::staged_copies; may be null.
+  /// see CommandParts::staged_copies; may be null
   std::function<nlohmann::json(const std::string& folder)> staged_copies;
 };
 
-/// What a node's first rank has looked at.
+/// The facts that a node's first rank has read.
 class Node {
  public:
-  /// Looks, and says by `stage` at what.
+  /// Examines the node; reports each stage to `stage`.
   Node(const Request& request, const LaunchFacts& launch, const Environment& environment,
        const std::function<void(const std::string&)>& stage);
 
-  /// Judges it for this number of ranks and threads; again once MPI has told them.
+  /// Judges the node for this number of ranks and threads. Called again when MPI has determined
+  /// them.
   Findings judge(const runner::PlannedRank& place) const;
   Needs needs(const runner::PlannedRank& place) const;
-  /// The place of a rank as launcher and environment tell it before MPI starts.
+  /// A rank's place according to launcher and environment, before MPI starts.
   runner::PlannedRank expected_place() const;
   const HostFacts& host() const { return host_; }
-  /// Memory that is there to be measured with.
+  /// Memory available for measurements.
   std::int64_t memory_available() const;
-  /// What should be the same on all nodes: {"revision", "libraries", "cpu_model", ...}.
+  /// Facts that should be the same on all nodes: {"revision", "libraries", "cpu_model", ...}.
   nlohmann::json alike_facts() const;
 
  private:
@@ -49,22 +50,22 @@ class Node {
   const LaunchFacts& launch_;
   const Environment& environment_;
   HostFacts host_;
-  Findings looked_;  ///< verdicts that no number of ranks changes
+  Findings looked_;  ///< verdicts that do not depend on the number of ranks
 };
 
-/// needs(), or the reason why the configuration cannot be trained on that number of ranks.
+/// needs(), or the reason why the configuration cannot be trained on this number of ranks.
 struct PlannedNeeds {
   Needs needs;
   std::optional<Finding> refusal;
 };
 PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place);
 
-/// folder.leftovers: of the staged copies (an array of {"is_used", "is_kept", "bytes", ...}) those
-/// that no run uses and nobody wants kept.
+/// folder.leftovers: the staged copies (an array of {"is_used", "is_kept", "bytes", ...}) that are
+/// neither used nor to be kept.
 Findings judge_copies(const nlohmann::json& copies, const std::string& folder,
                       const std::string& configuration);
 
-/// launch.srun: under Slurm, whether srun --mpi=pmix can work. Starts `srun --mpi=list`.
+/// launch.srun: under Slurm, whether srun --mpi=pmix can work. Runs `srun --mpi=list`.
 Findings check_srun();
 
 }  // namespace doctor

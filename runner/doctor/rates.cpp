@@ -1,4 +1,4 @@
-// A team of threads that measures memory and arithmetic.
+// Measures memory and arithmetic with a team of threads.
 #include "runner/doctor/rates.h"
 
 #include <algorithm>
@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kRepetitions = 5;
 constexpr std::int64_t kArrays = 3;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;    // of a node's arrays
-constexpr std::int64_t kLeastBytes = std::int64_t{48} << 20;  // where caches are not known
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;    // total size of a node's arrays
+constexpr std::int64_t kLeastBytes = std::int64_t{48} << 20;  // minimum, used if cache sizes are
+                                                              // unknown
 constexpr std::int64_t kBytesOfElement = 3 * sizeof(double);
 
 /// Threads that do the same work at the same time; the caller is one of them.
@@ -58,7 +59,7 @@ class Team {
   std::vector<std::thread> threads_;
 };
 
-/// The shortest of the repetitions, each from all ranks' begin to all ranks' end.
+/// The shortest repetition, timed from the start to the end of all ranks.
 double best_seconds(const runner::Communicator& node, Team& team, const Team::Work& work) {
   const base::SystemClock clock;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -72,7 +73,7 @@ double best_seconds(const runner::Communicator& node, Team& team, const Team::Wo
   return node.allreduce_max(static_cast<double>(best) / 1e9);
 }
 
-/// A thread's part of the arrays, which it touched first.
+/// A thread's part of the arrays, allocated by first touch.
 struct Triad {
   std::int64_t elements = 0;
   std::unique_ptr<double[]> a, b, c;
@@ -92,7 +93,7 @@ struct Triad {
   }
 };
 
-/// Bytes of the node's arrays: each four times as large as the last-level caches.
+/// Total bytes of the node's three arrays, each four times as large as the last-level caches.
 std::int64_t triad_bytes(int node_threads, std::int64_t memory_available) {
   std::int64_t cache = base::cache_bytes("/", 3, node_threads);
   if (cache == 0) cache = base::cache_bytes("/", 2, node_threads);
@@ -103,7 +104,7 @@ std::int64_t triad_bytes(int node_threads, std::int64_t memory_available) {
 constexpr std::int64_t kFlopSteps = 2'000'000;
 constexpr int kChains = 16;
 
-/// Multiply-adds in chains that do not wait for each other; what they come to must be used.
+/// Multiply-adds in independent chains; the result must be used.
 double multiply_adds(double start) {
   std::array<double, kChains> chains{};
   chains.fill(start);

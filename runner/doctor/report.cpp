@@ -71,9 +71,9 @@ std::string host_list(const std::vector<std::string>& hosts) {
   return text;
 }
 
-/// The same finding of several nodes.
+/// A finding that several nodes share.
 struct Group {
-  Finding finding;  ///< of the first
+  Finding finding;  ///< the first node's
   std::vector<std::string> hosts;
 };
 
@@ -105,7 +105,7 @@ void print_group(const Group& group, bool names_hosts, std::ostream& out) {
   if (!finding.remedy.empty()) out << fmt::format("{:<10}mend: {}\n", "", finding.remedy);
 }
 
-/// A rate that several nodes have: its median and both ends, with names.
+/// Prints a rate of several nodes: its median, minimum and maximum, with host names.
 void print_rates(const std::string& id, const std::vector<const Finding*>& found,
                  std::ostream& out) {
   const std::string unit = catalogue_entry(id).unit;
@@ -127,7 +127,7 @@ void print_rates(const std::string& id, const std::vector<const Finding*>& found
 void print_measured(const Report& report, std::ostream& out) {
   std::map<std::string, std::vector<const Finding*>> rates;
   for (const Finding& finding : report.between) {
-    // Others than nodes are links, which are told where they are slow.
+    // Subjects that are not nodes are links, which are printed only if they are slow.
     const bool is_node = std::ranges::count(report.nodes, finding.subject, &NodeReport::host) > 0;
     if (finding.id.starts_with("rate.") && is_node) rates[finding.id].push_back(&finding);
   }

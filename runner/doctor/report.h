@@ -1,4 +1,4 @@
-// What doctor hands out: lines for people, and one JSON document.
+// The output of doctor: text for people, and one JSON document.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace doctor {
 
-/// Rises when a member of the document changes its meaning.
+/// Incremented when a member of the document changes its meaning.
 inline constexpr int kReportFormat = 1;
 
-/// What a node found of itself.
+/// The findings of one node about itself.
 struct NodeReport {
   std::string host;
   std::int64_t ranks = 1, threads = 1, cpus = 1;  ///< threads and CPUs of all its ranks
@@ -26,23 +26,23 @@ struct NodeReport {
 struct Report {
   std::string configuration;  ///< "" for none
   bool quick = false;
-  std::int64_t ranks = 1;          ///< that were judged for
-  std::int64_t started_ranks = 1;  ///< fewer where --ranks plans
+  std::int64_t ranks = 1;          ///< number that was judged for
+  std::int64_t started_ranks = 1;  ///< fewer if --ranks plans
   std::vector<NodeReport> nodes;
-  Findings between;  ///< rates of nodes against each other, and what concerns all; by host
+  Findings between;  ///< comparisons between nodes, and findings about all nodes; by host
   NetworkTimes network;
 };
 
 base::ExitCode exit_code(const Report& report);
 
-/// What report_schema() tells, and docs/doctor.md in words.
+/// The document described by report_schema() and docs/doctor.md.
 nlohmann::json report_document(const Report& report);
 
-/// The JSON Schema of that document.
+/// The JSON Schema of report_document().
 nlohmann::ordered_json report_schema();
 
-/// A count of what is fine, what was measured, and each thing that is not fine with its remedy;
-/// what several nodes have in common once.
+/// Prints the number of good findings, the measurements, and each problem with its remedy; problems
+/// that several nodes share are printed once.
 void print_report(const Report& report, std::ostream& out);
 
 }  // namespace doctor

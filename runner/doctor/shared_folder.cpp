@@ -1,4 +1,4 @@
-// Whether nodes see each other's files.
+// Checks whether nodes see each other's files.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr double kPatienceS = 5.0;
 constexpr std::int64_t kNever = -1;
 
-/// A file of rank 0, gone with this object; without a name on other ranks, or if it failed.
+/// A file of rank 0, removed by the destructor. On other ranks, or if writing failed, the name is
+/// empty.
 class Mark {
  public:
   Mark(const runner::Communicator& leaders, const std::string& path) {
@@ -41,7 +42,7 @@ class Mark {
 };
 
 bool is_there(const std::string& name) {
-  // A listing makes network file systems look again.
+  // A listing makes network file systems refresh their caches.
   std::error_code error;
   const fs::directory_iterator listing(fs::path(name).parent_path(), error);
   std::ifstream file(name);
@@ -49,7 +50,7 @@ bool is_there(const std::string& name) {
   return std::getline(file, text) && text == name;
 }
 
-/// Milliseconds until the file is there.
+/// Milliseconds until the file is visible.
 std::int64_t wait_for(const std::string& name) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
@@ -66,7 +67,7 @@ Findings check_shared(const runner::Communicator& leaders, const Hosts& hosts,
                       const std::string& path) {
   const Mark mark(leaders, path);
   const std::string name = leaders.broadcast(mark.name(), 0);
-  if (name.empty()) return {};  // folder.write has told
+  if (name.empty()) return {};  // folder.write has reported it
   const std::array<std::int64_t, 1> mine = {wait_for(name)};
   const auto all = leaders.gather(std::span<const std::int64_t>(mine), 0);
   Findings findings;

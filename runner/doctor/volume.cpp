@@ -1,4 +1,4 @@
-// File systems by their magic numbers.
+// Identifies file systems by their magic numbers.
 #include <fmt/format.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -20,7 +20,7 @@ struct KnownType {
   Place place;
 };
 
-/// Those of linux/magic.h, and of file systems that are not part of Linux.
+/// From linux/magic.h, and of file systems outside of Linux.
 constexpr auto kTypes = std::to_array<KnownType>({{0x01021994, "tmpfs", Place::kMemory},
                                                   {0x858458f6, "ramfs", Place::kMemory},
                                                   {0xef53, "ext4", Place::kDisk},

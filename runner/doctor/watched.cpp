@@ -1,4 +1,4 @@
-// A child process, and two pipes from it.
+// A child process and the two pipes from it.
 #include "runner/doctor/watched.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ using base::Descriptor;
 using Time = std::chrono::steady_clock;
 
 constexpr char kStage = 'S', kResult = 'R', kEnd = 'E';
-/// More complaints than that are not kept.
+/// Captured stderr output beyond this size is dropped.
 constexpr std::size_t kMostComplaints = 16384;
 
 struct Pipe {
@@ -52,7 +52,7 @@ void write_all(int to, std::string_view text) {
 [[noreturn]] void be_child(const std::function<int(const Teller&)>& work, pid_t parent, Pipe& told,
                            Pipe& complaints) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);  // it died before
+  if (::getppid() != parent) ::_exit(0);  // the parent died before prctl
   const Descriptor own_stderr(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   ::dup2(complaints.to.get(), STDERR_FILENO);
   complaints = {};
@@ -72,7 +72,7 @@ void write_all(int to, std::string_view text) {
   ::_exit(status);
 }
 
-/// Reads what is there; whether there may be more.
+/// Reads available bytes; returns whether there may be more.
 bool read_some(int from, std::string& text) {
   std::array<char, 65536> piece{};
   const ssize_t count = ::read(from, piece.data(), piece.size());
@@ -81,10 +81,10 @@ bool read_some(int from, std::string& text) {
   return count > 0;
 }
 
-/// What a child has told, line by line.
+/// Parses a child's messages, line by line.
 class Story {
  public:
-  /// Whether a new stage has begun.
+  /// Consumes complete lines of `text`; returns whether there were any.
   bool take(std::string& text, Outcome& outcome) {
     bool is_new = false;
     for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos;) {
@@ -104,7 +104,7 @@ class Story {
   bool has_ended_ = false;
 };
 
-/// Until the child has closed its ends or was too long in one stage; whether it was not.
+/// Returns true when the child has closed its pipe ends, false if it stayed too long in one stage.
 bool listen(const Pipe& told, const Pipe& complaints, double patience_s, Story& story,
             Outcome& outcome) {
   const auto patience =

@@ -1,5 +1,5 @@
-// Runs what may die or hang, as starting MPI does, in a child process that tells how far it came.
-// Hides pipes, signals and time limits.
+// Runs work that may crash or hang, such as starting MPI, in a child process that reports its
+// progress.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,15 @@
 
 namespace doctor {
 
-/// The child's way to its parent.
+/// The child's channel to its parent.
 class Teller {
  public:
   Teller(int channel, int own_stderr) : channel_(channel), own_stderr_(own_stderr) {}
-  /// What the child does from now on; starts the clock of the parent's patience anew.
+  /// Reports the child's current stage and restarts the parent's time limit.
   void stage(const std::string& what) const;
-  /// What is to be known even if this process dies. The last one counts.
+  /// Reports a result that survives the child's death. The last one counts.
   void result(const std::string& text) const;
-  /// From now on stderr goes where the parent's goes; until then the parent keeps it.
+  /// From now on stderr is the parent's; until then the parent captures it.
   void give_back_stderr() const;
 
  private:
@@ -26,14 +26,15 @@ class Teller {
 struct Outcome {
   enum class End { kReturned, kDied, kTimedOut };
   End end = End::kReturned;
-  int status = 0;          ///< what `work` returned
+  int status = 0;          ///< the return value of `work`
   std::string stage;       ///< the last one
   std::string result;      ///< the last one
-  std::string complaints;  ///< of stderr, before it was given back
+  std::string complaints;  ///< stderr output before give_back_stderr()
 };
 
-/// Runs `work` in a child; it returns an exit status. A child that is in one stage for longer than
-/// `patience_s` is killed; so is one whose parent dies. Throws SystemError when there can be none.
+/// Runs `work`, which returns an exit status, in a child. A child that stays in one stage for
+/// longer than `patience_s` is killed, as is one whose parent dies. Throws SystemError if no child
+/// can be started.
 Outcome run_watched(const std::function<int(const Teller&)>& work, double patience_s);
 
 }  // namespace doctor

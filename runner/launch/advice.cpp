@@ -1,4 +1,4 @@
-// Words about nodes and CPUs that nobody uses.
+// Warnings about idle nodes and CPUs.
 #include "runner/launch/advice.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The variables of schedulers that say what a job was given.
+// Reads the scheduler variables that describe a job's allocation.
 #include <cctype>
 #include <charconv>
 #include <set>
@@ -19,7 +19,8 @@ std::int64_t number_of(const Environment& environment, const char* name) {
 }
 
 Allocation slurm(const Environment& environment) {
-  // Within a step its nodes are what there is. mpirun's daemons have a step of their own.
+  // Within a job step only the step's nodes are available. mpirun's daemons are a step of their
+  // own.
   const bool is_task = kind_of(environment) == LauncherKind::kSrun;
   const char* nodes = is_task ? "SLURM_STEP_NUM_NODES" : "SLURM_JOB_NUM_NODES";
   return {"Slurm", value_of(environment, "SLURM_JOB_ID"),
@@ -27,7 +28,7 @@ Allocation slurm(const Environment& environment) {
           number_of(environment, "SLURM_CPUS_ON_NODE")};
 }
 
-/// "123.server.site" carries the server's name, where PBS_SERVER is not exported.
+/// The id "123.server.site" contains the server's name if PBS_SERVER is not exported.
 Allocation pbs(const Environment& environment) {
   const std::string job = value_of(environment, "PBS_JOBID");
   std::string server = value_of(environment, "PBS_SERVER");

@@ -1,4 +1,4 @@
-// The variables of launchers, in the order in which one hides the other.
+// Reads the variables of launchers.
 #include "runner/launch/launcher.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace launch {
 namespace {
 
-/// A variable's value; null where it is unset or empty.
+/// A variable's value; null if it is unset or empty.
 const std::string* find(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() || found->second.empty() ? nullptr : &found->second;
@@ -32,7 +32,7 @@ std::optional<std::int64_t> number_in(const std::string& text) {
   return number;
 }
 
-/// 0 where nobody names one.
+/// 0 if `name` is null or not set.
 std::int64_t number(const Environment& environment, const char* name) {
   if (name == nullptr) return 0;
   const std::string* text = find(environment, name);
@@ -44,10 +44,10 @@ std::int64_t number(const Environment& environment, const char* name) {
                   base::printable(*text)));
 }
 
-/// A launcher's variables. Null: it has none for that.
+/// The variables of one launcher; null: it has no such variable.
 struct Names {
   LauncherKind kind;
-  std::vector<const char*> all_set;  ///< by which it is known
+  std::vector<const char*> all_set;  ///< identifies the launcher
   const char* rank;
   const char* ranks;
   const char* local_rank;
@@ -55,8 +55,8 @@ struct Names {
   const char* nodes;
 };
 
-/// The first that is known by its variables counts. mpirun starts its daemons by srun, and Flux,
-/// PALS and Slurm offer PMI too: what is nearer to the process stands first.
+/// The first match counts. mpirun starts its daemons by srun, and Flux, PALS and Slurm provide PMI
+/// too, so launchers closer to the process come first.
 const std::vector<Names>& known_launchers() {
   static const std::vector<Names> all = {
       {LauncherKind::kJsrun,
@@ -101,7 +101,7 @@ const std::vector<Names>& known_launchers() {
        "MPI_LOCALRANKID",
        "MPI_LOCALNRANKS",
        nullptr},
-      // Not SLURM_NTASKS: a batch script has that too, and is no rank.
+      // Not SLURM_NTASKS: a batch script, which is no rank, has it too.
       {LauncherKind::kSrun,
        {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
        "SLURM_PROCID",
@@ -139,7 +139,7 @@ PeerService peers_in(const Environment& environment) {
   return PeerService::kNone;
 }
 
-/// The major number in "Open MPI v4.1.4"; 0 for other libraries.
+/// The major version in "Open MPI v4.1.4"; 0 for other libraries.
 int open_mpi_version(const std::string& library) {
   const std::string prefix = "Open MPI v";
   if (!library.starts_with(prefix)) return 0;
@@ -148,7 +148,7 @@ int open_mpi_version(const std::string& library) {
   return major;
 }
 
-/// How the launcher is to be told to join its processes.
+/// How to start the processes so that they form one job.
 std::string remedy(LauncherKind kind, const std::string& library) {
   const std::string by_mpirun = fmt::format("start it by the mpirun of {}", library);
   switch (kind) {
@@ -248,7 +248,7 @@ std::string name_of(LauncherKind kind) {
 std::string start_problem(const Launcher& launcher, const std::string& library) {
   if (launcher.kind != LauncherKind::kSrun || launcher.peers != PeerService::kNone) return "";
   const int version = open_mpi_version(library);
-  // From version 5 on a single process starts by itself.
+  // From version 5 on, a single process can start alone.
   if (version == 0 || (version >= 5 && launcher.ranks == 1)) return "";
   return fmt::format(
       "srun started {} without PMIx, which {} needs to find the job: {}",
@@ -258,7 +258,7 @@ std::string start_problem(const Launcher& launcher, const std::string& library) 
 
 std::string size_problem(const Launcher& launcher, std::int64_t mpi_ranks,
                          const std::string& library) {
-  // The steps of a heterogeneous job tell of their own tasks alone.
+  // The steps of a heterogeneous job report only their own tasks.
   if (launcher.ranks <= 1 || mpi_ranks >= launcher.ranks) return "";
   const std::string what =
       mpi_ranks == 1 ? "each would do the whole job alone, as MPI does not know the others"

@@ -1,5 +1,5 @@
-// Who started this process, and what launcher and scheduler say of the job.
-// Hides the environment variables of each.
+// The launcher of this process, and what launcher and scheduler reveal about the job through
+// environment variables.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace launch {
 
 using Environment = std::map<std::string, std::string>;
-/// Of this process.
+/// The environment of this process.
 Environment environment();
-/// "" where it is not set.
+/// "" if it is not set.
 std::string value_of(const Environment& environment, const std::string& name);
 
-/// What starts ranks.
+/// The kind of program that started the ranks.
 enum class LauncherKind {
-  kNone,  ///< started alone: from a shell, or as a batch script does
+  kNone,  ///< started alone, from a shell or batch script
   kMpirun,
   kSrun,
   kHydra,  ///< MPICH's and Intel's mpiexec
@@ -24,13 +24,13 @@ enum class LauncherKind {
   kPals,
   kPjm,
   kJsrun,
-  kPmix  ///< another one that speaks PMIx
+  kPmix  ///< another launcher that supports PMIx
 };
 
-/// What MPI would find its peers by.
+/// The service by which MPI finds its peers.
 enum class PeerService { kNone, kPmi, kPmix };
 
-/// What a launcher tells of a process before MPI starts; 0 for counts that it does not tell.
+/// A launcher's facts about a process before MPI starts; unknown counts are 0.
 struct Launcher {
   LauncherKind kind = LauncherKind::kNone;
   PeerService peers = PeerService::kNone;
@@ -39,43 +39,43 @@ struct Launcher {
   std::int64_t nodes = 0;
 };
 
-/// Throws ConfigError naming a variable that is no number, or a rank that is not below the ranks.
-/// Under mpirun, Slurm's variables tell of mpirun's daemon and are left alone.
+/// Throws ConfigError naming a variable that is not a number, or a rank that is not below the
+/// number of ranks. Under mpirun, Slurm's variables describe mpirun's daemon and are ignored.
 Launcher launcher_of(const Environment& environment);
 
-/// What started the process; garbage in other variables does not matter.
+/// The launcher's kind; ignores malformed values.
 LauncherKind kind_of(const Environment& environment);
 
-/// The rank, 0 where nothing tells of one or what tells is garbage: for who may speak before MPI.
+/// The rank, or 0 if it is unknown or malformed; to decide who prints before MPI starts.
 std::int64_t launched_rank(const Environment& environment) noexcept;
 
 /// Whether a launcher waits for this process to start MPI, or started others that it cannot join.
-/// Throws as launcher_of() does.
+/// Throws like launcher_of().
 bool has_peers(const Environment& environment);
 
-/// What a scheduler gave to the job; empty and 0 where it does not say.
+/// A job's allocation; empty and 0 if unknown.
 struct Allocation {
   std::string scheduler;       ///< "Slurm"
   std::string job;             ///< its id
   std::string cluster;         ///< name
-  std::int64_t nodes = 0;      ///< of the job, or of the job step that this process belongs to
+  std::int64_t nodes = 0;      ///< of the job, or of this process's job step
   std::int64_t node_cpus = 0;  ///< on this node
-  /// Of a job array, where the job's id does not tell which: "3"; else "".
+  /// Index in a job array, if the id does not contain it: "3"; else "".
   std::string task = {};
 };
 
-/// Numbers that are none count as not told: nothing depends on them but advice.
+/// Malformed numbers count as unknown: only advice depends on them.
 Allocation allocation_of(const Environment& environment);
 
-/// "slurm 17", "lsf 5[3]" of an array's task; "" outside of a job.
+/// "slurm 17", "lsf 5[3]" for an array's task; "" outside of a job.
 std::string job_text(const Allocation& allocation);
 
-/// Why MPI cannot start, and what to do; "" where nothing speaks against it. `library` as MPI names
-/// itself: "Open MPI v4.1.4".
+/// Why MPI cannot start, and what to do; "" if nothing is wrong. `library` is MPI's own name: "Open
+/// MPI v4.1.4".
 std::string start_problem(const Launcher& launcher, const std::string& library);
 
-/// Why the launcher's processes are not one job of `mpi_ranks` ranks, and what to do; "" where they
-/// are.
+/// Why the launcher's processes do not form one job of `mpi_ranks` ranks, and what to do; "" if
+/// they do.
 std::string size_problem(const Launcher& launcher, std::int64_t mpi_ranks,
                          const std::string& library);
 

@@ -1,4 +1,4 @@
-// Looks through /proc for processes with the environment of this job.
+// Searches /proc for processes with the environment of this job.
 #include "runner/launch/local_ranks.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Ranks that a message names; more would drown it.
+/// Most ranks that a message names; more would obscure it.
 constexpr std::size_t kMostNamed = 4;
 
 Environment environment_of(const fs::path& process) {
@@ -45,7 +45,7 @@ std::optional<std::int64_t> rank_in(const Environment& environment) {
   }
 }
 
-/// Of PMIx a job has a name; ranks of other launchers have one parent, the daemon of this host.
+/// PMIx names jobs; the ranks of other launchers share a parent, this host's daemon.
 bool is_same_job(const Environment& mine, const Environment& other, std::int64_t my_parent,
                  std::int64_t other_parent) {
   const std::string name = value_of(mine, "PMIX_NAMESPACE");
@@ -70,8 +70,7 @@ std::string named(const std::vector<LocalRank>& ranks, Is is) {
   return text;
 }
 
-/// How many of this host's ranks have no process; 0 where the launcher does not tell how many it
-/// started.
+/// How many of this host's ranks have no process; 0 if the number started is unknown.
 std::int64_t without_process(const std::vector<LocalRank>& ranks, const Launcher& launcher) {
   std::set<std::int64_t> alive;
   for (const LocalRank& rank : ranks) {
@@ -80,7 +79,7 @@ std::int64_t without_process(const std::vector<LocalRank>& ranks, const Launcher
   return std::max<std::int64_t>(launcher.local_ranks - static_cast<std::int64_t>(alive.size()), 0);
 }
 
-/// The job's hosts where its scheduler names them, in brackets.
+/// The job's hosts in parentheses, if its scheduler names them.
 std::string hosts_of(const Environment& mine) {
   // mpirun starts its daemons as a step on all nodes but its own.
   const bool has_step = kind_of(mine) != LauncherKind::kMpirun;

@@ -1,5 +1,4 @@
-// The ranks of this job that are on this host, as seen without MPI.
-// Hides /proc, and how processes of one job are told from others.
+// Finds the ranks of this job on this host without MPI, through /proc.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +9,26 @@
 
 namespace launch {
 
-/// A rank's process. Where a script started the program, that script is one, too.
+/// A rank's process. A script that started the program counts too.
 struct LocalRank {
   std::int64_t rank = 0;
   std::int64_t process = 0;
-  char state = '?';  ///< as base::ProcessState has it
+  char state = '?';  ///< see base::ProcessState
 };
 
-/// All processes of the job on this host, by rank, this one included. Of processes of other users,
-/// or where /proc cannot be read, nothing is known. `mine` is the environment of this process.
+/// All processes of the job on this host, by rank, including this one. Other users' processes are
+/// not seen, and none if /proc cannot be read. `mine` is this process's environment.
 std::vector<LocalRank> local_ranks(const Environment& mine);
 
-/// Who keeps a job from coming together, as far as this host shows it.
+/// The ranks that keep a job from starting, as far as visible on this host.
 struct MissingRanks {
-  /// "stopped on this host: rank 2 (process 4711)", and what to do; "" where all are well here.
+  /// "stopped on this host: rank 2 (process 4711)", and what to do; "" if all are well here.
   std::string here;
-  std::string elsewhere;     ///< where to look then
+  std::string elsewhere;     ///< where else to look
   std::int64_t speaker = 0;  ///< the first rank of this host that is well
 };
 
-/// `ranks`: those of local_ranks(), seen from a process that `launcher` started.
+/// `ranks`: from local_ranks(), in a process that `launcher` started.
 MissingRanks missing_ranks(const std::vector<LocalRank>& ranks, const Launcher& launcher,
                            const Environment& mine);
 

@@ -1,4 +1,4 @@
-// Job scripts: what is asked for is checked, and the pieces are joined.
+// Job scripts: checks the request and joins the parts.
 #include "runner/launch/script.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// The job script of a run or a run set, for the scheduler of a cluster.
-// Hides directives, signals, requeueing, scratch and placement.
+// Generates the job script of a run or a run set for a cluster's scheduler.
 #pragma once
 
 #include <string>
@@ -9,12 +8,12 @@
 
 namespace launch {
 
-/// A bash script without what was not asked for. Throws ConfigError for what the scheduler cannot
-/// do, or what would break the script.
+/// A bash script, without parts that were not requested. Throws ConfigError for requests that the
+/// scheduler does not support or that would break the script.
 std::string job_script(const JobRequest& request);
 
-/// The commands that hand the script to the scheduler, which read it from their standard input and
-/// print the job's number: one, or one a member where the scheduler has no arrays.
+/// The commands that submit the script, which they read from standard input, and print the job's
+/// number: one command, or one per member if the scheduler has no arrays.
 std::vector<std::vector<std::string>> submit_commands(const JobRequest& request);
 
 }  // namespace launch

@@ -1,5 +1,5 @@
-// The part of a job script below its directives: settings, functions, preflight, run, what follows.
-// Hides how bash waits for a command while it is told signals.
+// The part of a job script after its directives: settings, functions, preflight, run, restart. bash
+// handles signals while it waits for a command.
 #include "runner/launch/script_body.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 std::string modules(const JobRequest& request) {
   std::string lines;
-  // Before `set -u`: their own functions use variables that may not be set.
+  // Before `set -u`: the module functions may use unset variables.
   for (const std::string& module : request.modules) {
     lines += "module load " + shell_word(module) + " || exit 4\n";
   }
@@ -219,13 +219,13 @@ if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"
   return lines;
 }
 
-/// Lines that set `ranks`, which starts a command on all ranks of a run.
+/// Sets `ranks`, which starts a command on all ranks of a run.
 std::string ranks(const JobRequest& request, const SchedulerParts& parts,
                   const std::string& hosts) {
   return "ranks=(" + start_command(request, parts, hosts) + ")\n";
 }
 
-/// Every instance of a set that runs together has nodes of its own.
+/// In a set with a common start every instance has its own nodes.
 std::string instances(const JobRequest& request, const SchedulerParts& parts) {
   if (request.starter == Starter::kFlux) return ranks(request, parts, "");
   const bool with_slots = request.starter == Starter::kMpirun;
@@ -262,7 +262,7 @@ say "ended with exit code $code"
 )sh";
 }
 
-/// Exit code 4 tells of lost ranks and full disks, but also of what these nodes will never have.
+/// Exit code 4 means lost ranks or full disks, but also lasting deficiencies of these nodes.
 std::string fails_again(const JobRequest& request) {
   const std::string saved = request.is_set() ? "none" : "$(ls -R \"$folder/checkpoints\" 2>&1)";
   return R"sh(

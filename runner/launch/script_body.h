@@ -1,4 +1,4 @@
-// The part of a job script below its directives, in bash.
+// The part of a job script after its directives, in bash.
 #pragma once
 
 #include <string>

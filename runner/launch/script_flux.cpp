@@ -37,7 +37,8 @@ SchedulerParts flux_parts(const JobRequest& request) {
   parts.follow = "flux jobs";
   parts.stop = "flux proxy JOB flux job killall --force --signal=SIGUSR2";
   parts.go_on = "flux batch --env=RESUME_JOB=JOB SCRIPT";
-  // Flux unsets FLUX_JOB_ID for batch scripts, and writes numbers with a letter that is not ASCII.
+  // Flux unsets FLUX_JOB_ID for batch scripts, and by default writes job ids with a non-ASCII
+  // letter.
   parts.enter =
       "batch_job=$(FLUX_F58_FORCE_ASCII=1 flux getattr jobid) ||\n"
       "  { echo 'submit this with flux batch' >&2; exit 2; }\n";

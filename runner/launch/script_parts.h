@@ -1,4 +1,4 @@
-// What differs from scheduler to scheduler in a job script: the pieces that job_script() joins.
+// The scheduler-dependent parts of a job script.
 #pragma once
 
 #include <string>
@@ -8,20 +8,22 @@
 
 namespace launch {
 
-/// Lines of bash end with a newline each; variables of the script's settings may be used in them.
+/// Lines of bash end with a newline each and may use the variables of the script's settings.
 struct SchedulerParts {
   std::string sentinel;                     ///< "#SBATCH"
-  std::vector<std::string> directives;      ///< what follows the sentinel, a line each
+  std::vector<std::string> directives;      ///< the text after the sentinel, one line each
   std::string submit, follow, stop, go_on;  ///< commands for the header
-  std::string enter;      ///< lines before all others: the folder that the job was submitted from
-  std::string job;        ///< an expression: the job's number, the same after a restart
-  std::string index;      ///< an expression: the member of the set; empty without arrays
-  std::string scratch;    ///< an expression: the node-local folder
-  std::string hosts;      ///< a command that prints the allocation's hosts, one a line
-  std::string host_file;  ///< an expression for mpirun; empty where mpirun asks the scheduler
-  std::string on_nodes;   ///< a command line that runs what follows once on each node
-  std::string warn;       ///< lines that arrange for USR1 before the limit; empty: a directive does
-  std::string queue_again;  ///< the body of a function that ends this start and queues another
+  std::string enter;        ///< first lines of the script: enter the folder that the job was
+                            ///< submitted from
+  std::string job;          ///< an expression: the job's number, the same after a restart
+  std::string index;        ///< an expression: the member of the set; empty without arrays
+  std::string scratch;      ///< an expression: the node-local folder
+  std::string hosts;        ///< a command that prints the allocation's hosts, one per line
+  std::string host_file;    ///< an expression for mpirun; empty if mpirun asks the scheduler
+  std::string on_nodes;     ///< a command prefix that runs a command once on each node
+  std::string warn;         ///< lines that arrange for SIGUSR1 before the limit; empty: a directive
+                            ///< does
+  std::string queue_again;  ///< the body of a function that ends this job and queues it again
 };
 
 SchedulerParts slurm_parts(const JobRequest& request);
@@ -32,8 +34,8 @@ SchedulerParts flux_parts(const JobRequest& request);
 /// 3661 -> "01:01:01".
 std::string clock_text(std::int64_t seconds);
 
-/// The command line that starts the ranks of one run, in bash, without the program; `hosts` names a
-/// variable with the hosts of an instance "a:4,b:4", empty for the whole allocation.
+/// The bash command that starts the ranks of one run, without the program. `hosts` is an expression
+/// for an instance's hosts "a:4,b:4"; empty for the whole allocation.
 std::string start_command(const JobRequest& request, const SchedulerParts& parts,
                           const std::string& hosts);
 

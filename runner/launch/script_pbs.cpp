@@ -45,7 +45,7 @@ SchedulerParts pbs_parts(const JobRequest& request) {
   parts.on_nodes =
       "mpirun --hostfile \"$PBS_NODEFILE\" --map-by ppr:1:node --bind-to none --oversubscribe";
   parts.warn = "PBS";
-  // Where only operators may rerun jobs, the same script becomes a new job.
+  // If only operators may rerun jobs, submit the script as a new job.
   parts.queue_again = request.is_array() ? "  qrerun \"$PBS_JOBID\" && exit 0\n"
                                          : R"(  qrerun "$PBS_JOBID" 2>/dev/null && exit 0
   # Only operators may rerun jobs: a new job goes on with what this one has saved.

@@ -1,4 +1,4 @@
-// What starts the ranks of a run inside an allocation: mpirun, srun or flux run.
+// The command that starts a run's ranks inside an allocation: mpirun, srun or flux run.
 #include <fmt/format.h>
 
 #include "runner/launch/script_parts.h"
@@ -13,8 +13,8 @@ std::string extra(const JobRequest& request) {
   return words;
 }
 
-/// Ranks that share an exclusive node get cores of their own. One rank alone may use all of its
-/// node, and where jobs share nodes the scheduler says which CPUs are whose.
+/// Ranks that share an exclusive node get cores of their own. A single rank may use all of its
+/// node; on shared nodes the scheduler assigns the CPUs.
 std::string placement(const JobRequest& request) {
   if (request.sharing == Sharing::kExclusive && request.ranks_per_node > 1) {
     return "--map-by \"ppr:$ranks_per_node:node:pe=$cpus_per_rank\" --bind-to core";
@@ -30,7 +30,7 @@ std::string mpirun(const JobRequest& request, const SchedulerParts& parts,
   } else if (!parts.host_file.empty()) {
     where = " --hostfile \"" + parts.host_file + "\"";
   }
-  // Over ssh nothing of this environment arrives unless it is named.
+  // ssh passes on only the variables named here.
   const std::string environment = parts.host_file.empty()
                                       ? ""
                                       : "\n  -x PATH -x LD_LIBRARY_PATH -x OMP_NUM_THREADS "

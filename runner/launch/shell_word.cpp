@@ -15,7 +15,7 @@ std::string shell_word(const std::string& text) {
            std::string_view("_./:=+@%-").find(static_cast<char>(c)) != std::string_view::npos;
   });
   if (plain) return text;
-  // In single quotes, a dollar looks like a mistake to those who check scripts.
+  // shellcheck reports a dollar in single quotes as a mistake.
   const bool doubled = has("'$`");
   const std::string_view special = "$`\"\\";
   std::string word;

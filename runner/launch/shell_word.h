@@ -5,7 +5,7 @@
 
 namespace launch {
 
-/// `text` as one word of bash.
+/// `text` quoted as one word of bash.
 std::string shell_word(const std::string& text);
 
 }  // namespace launch

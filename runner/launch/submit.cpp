@@ -1,4 +1,4 @@
-// Starts the scheduler's command. Hides processes and descriptors.
+// Starts the scheduler's command.
 #include "runner/launch/submit.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ extern char** environ;
 namespace launch {
 namespace {
 
-/// A file without a name that holds the text, to be read from its beginning.
+/// An unlinked file with the text, positioned at its beginning.
 base::Descriptor file_of(const std::string& text) {
   base::Descriptor file(memfd_create("job script", MFD_CLOEXEC));
   if (file.get() < 0) throw base::system_error("script: memfd_create", errno);

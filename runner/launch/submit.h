@@ -1,4 +1,4 @@
-// Hands a job script to the scheduler.
+// Submits a job script to the scheduler.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace launch {
 
-/// Runs `command` without a shell, with `script` as its standard input; what it prints goes where
-/// this program's does. Throws SystemError where it cannot be started or fails.
+/// Runs `command` without a shell, with `script` as its standard input; its output goes where this
+/// program's output goes. Throws SystemError if it cannot be started or fails.
 void hand_over(const std::vector<std::string>& command, const std::string& script);
 
 }  // namespace launch

@@ -1,5 +1,4 @@
-// The facts of each MLPerf benchmark.
-// Hides configs/benchmarks.json, and how the facts of one round are picked.
+// Reads the facts of each MLPerf benchmark.
 #include "runner/mllog/benchmarks.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ namespace {
 using base::ConfigError;
 using base::ObjectReader;
 
-/// 10 and 1 of "10.1"; a part that is missing is 0.
+/// "10.1" gives 10 and 1; a missing part is 0.
 std::pair<long, long> numbers_of(std::string_view round) {
   std::pair<long, long> numbers{0, 0};
   const char* const end = round.data() + round.size();
@@ -183,7 +182,7 @@ class BenchmarkReader {
 
 namespace {
 
-/// Whether dated facts are those of a round; "" is the newest.
+/// Whether dated facts apply to `round`; "" is the newest.
 template <class Dated>
 bool holds(const Dated& dated, std::string_view round) {
   if (round.empty()) return dated.until.empty();

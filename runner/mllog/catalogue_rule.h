@@ -1,4 +1,4 @@
-// A rule that findings name, as the catalogue has it.
+// An entry in the catalogue of rules, which findings refer to by id.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 namespace mllog {
 
 struct CatalogueRule {
-  std::string_view id;                        ///< stable: reports, filters and scripts name it
-  std::optional<Finding::Severity> severity;  ///< of each of its findings; nothing: it depends
+  std::string_view id;                        ///< stable: used by reports, filters and scripts
+  std::optional<Finding::Severity> severity;  ///< of all its findings; empty: varies
   std::string_view meaning;                   ///< one sentence
-  std::string_view source;                    ///< the rule's text, or who met it
-  std::string_view advice;                    ///< what to do; "" where the meaning says it
+  std::string_view source;                    ///< the rule's text, or who reported the problem
+  std::string_view advice;                    ///< what to do; "" if the meaning says so
 };
 
 }  // namespace mllog

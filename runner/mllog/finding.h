@@ -1,5 +1,4 @@
-// What a judge of logs has to say about one place in one of them.
-// Hides nothing.
+// A judge's finding about one place in a log.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,9 @@ struct Finding {
   std::int64_t line = 0;
   std::int64_t column = 0;
   std::string text;
-  std::string rule;  ///< its name in the catalogue of rules; "" where it has none
-  std::string suppressed_because = {};  ///< somebody knows of it, and why; "": told
+  std::string rule;                     ///< its id in the catalogue of rules; "" if it has none
+  std::string suppressed_because = {};  ///< reason why the finding is suppressed; "": it is
+                                        ///< reported
 };
 
 constexpr const char* to_string(Finding::Severity severity) {

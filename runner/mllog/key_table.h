@@ -1,5 +1,5 @@
-// Values by short keys, looked up for every record of a log.
-// Hides a hash table that is several times faster than std::unordered_map on keys of logs.
+// A hash table for short keys, looked up for every record of a log; several times faster than
+// std::unordered_map on log keys.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mllog {
 
-/// Whether two texts are equal; sooner than their operator on a few bytes, as it calls nothing.
+/// Whether two texts are equal. Faster than == for short texts, as it calls no function.
 inline bool is_same_text(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
   const auto same_word = [&](auto word, std::size_t at) {
@@ -23,7 +23,7 @@ inline bool is_same_text(std::string_view one, std::string_view other) {
   };
   const std::size_t size = one.size();
   if (size > 16) return std::memcmp(one.data(), other.data(), size) == 0;
-  // Two words that overlap have all bytes.
+  // Two overlapping words cover all bytes.
   if (size >= 8) return same_word(std::uint64_t{}, 0) && same_word(std::uint64_t{}, size - 8);
   if (size >= 4) return same_word(std::uint32_t{}, 0) && same_word(std::uint32_t{}, size - 4);
   for (std::size_t i = 0; i < size; ++i) {
@@ -35,7 +35,7 @@ inline bool is_same_text(std::string_view one, std::string_view other) {
 template <class Value>
 class KeyTable {
  public:
-  /// The value of a key, made where there is none. It moves when another key is added.
+  /// The value of `key`, inserted if absent. References are invalidated when another key is added.
   Value& operator[](std::string_view key) {
     if (const std::size_t number = number_of(key); number != 0) return entries_[number - 1].second;
     entries_.emplace_back(std::string(key), Value());
@@ -47,7 +47,7 @@ class KeyTable {
     return entries_.back().second;
   }
 
-  /// Null for none.
+  /// Null if absent.
   const Value* find(std::string_view key) const {
     const std::size_t number = number_of(key);
     return number == 0 ? nullptr : &entries_[number - 1].second;
@@ -57,7 +57,7 @@ class KeyTable {
   bool empty() const { return entries_.empty(); }
 
  private:
-  /// By the length and both ends, which tell the keys of logs apart.
+  /// Hashes the length and up to eight bytes at both ends, which suffices for log keys.
   std::size_t slot_of(std::string_view key) const {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
     std::uint64_t front = 0, back = 0;
@@ -67,7 +67,7 @@ class KeyTable {
     const std::uint64_t mixed = ((front * kOdd) ^ back ^ key.size()) * kOdd;
     return static_cast<std::size_t>(mixed >> 32) & (places_.size() - 1);
   }
-  /// 1 and the index of the key's entry; 0 for none.
+  /// The index of the key's entry plus 1; 0 if absent.
   std::size_t number_of(std::string_view key) const {
     if (places_.empty()) return 0;
     std::size_t at = slot_of(key);
@@ -89,7 +89,8 @@ class KeyTable {
   }
 
   std::vector<std::pair<std::string, Value>> entries_;
-  std::vector<std::uint32_t> places_;  ///< a power of two of them; 0: free
+  std::vector<std::uint32_t> places_;  ///< a power of two of slots: 0 if free, else 1 + index of
+                                       ///< the entry
 };
 
 }  // namespace mllog

@@ -1,5 +1,4 @@
-// Each MLPerf log key, spelled once.
-// Hides nothing.
+// Every MLPerf log key, defined once.
 #pragma once
 
 namespace mllog::keys {
@@ -38,7 +37,7 @@ inline constexpr char kNumberOfNodes[] = "number_of_nodes";
 inline constexpr char kNumberOfRanks[] = "number_of_ranks";
 inline constexpr char kAcceleratorsPerNode[] = "accelerators_per_node";
 inline constexpr char kGradientAccumulationSteps[] = "gradient_accumulation_steps";
-// What each system discloses of how it trains, from round 6.1 on.
+// Disclosures about the training of each system, from round 6.1 on.
 inline constexpr char kPrecisionInLinear[] = "lowest_numerical_precision_in_linear";
 inline constexpr char kPrecisionInAttention[] = "lowest_numerical_precision_in_attn";
 inline constexpr char kPrecisionInCommunication[] = "lowest_numerical_precision_in_comm";
@@ -63,7 +62,8 @@ inline constexpr char kWarmupEpochs[] = "opt_learning_rate_warmup_epochs";
 inline constexpr char kWarmupFactor[] = "opt_learning_rate_warmup_factor";
 inline constexpr char kDecayBoundaryEpochs[] = "opt_learning_rate_decay_boundary_epochs";
 inline constexpr char kDecayFactor[] = "opt_learning_rate_decay_factor";
-/// Our own: into how many parts along depth and height ranks share a sample.
+/// A key of this project: the number of parts along depth and height into which ranks split a
+/// sample.
 inline constexpr char kSampleSplit[] = "sample_split";
 inline constexpr char kDropout[] = "dropout";
 inline constexpr char kOptWeightDecay[] = "opt_weight_decay";
@@ -92,16 +92,16 @@ inline constexpr char kLarsEpsilon[] = "lars_epsilon";
 inline constexpr char kLarsMomentum[] = "lars_opt_momentum";
 inline constexpr char kLarsWeightDecay[] = "lars_opt_weight_decay";
 inline constexpr char kWeightsInitialization[] = "weights_initialization";
-/// Around the writing of a checkpoint.
+/// Before and after writing a checkpoint.
 inline constexpr char kSaveStart[] = "save_start";
 inline constexpr char kSaveStop[] = "save_stop";
-// Not MLPerf's, whose checkers pass over them.
-/// This run goes on from a checkpoint.
+// Not MLPerf keys; MLPerf's checkers ignore them.
+/// The run resumes from a checkpoint.
 inline constexpr char kResumed[] = "resumed";
-/// The quality that ends a run of this program.
+/// The target quality of a run of this program.
 inline constexpr char kQualityTarget[] = "quality_target";
 
-// Of power logs beside results.
+// In power logs that accompany results.
 inline constexpr char kPowerMeasurementStart[] = "power_measurement_start";
 inline constexpr char kPowerMeasurementStop[] = "power_measurement_stop";
 inline constexpr char kPowerReading[] = "power_reading";

@@ -1,4 +1,4 @@
-// How logs of the rounds write their records.
+// The record formats of log files by round.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace mllog {
 
-/// How a log writes its records.
+/// The record format of a log.
 enum class LogFormat : std::uint8_t {
   kMllog,   ///< ":::MLLOG {...}": Training since 0.7, HPC
   kMll,     ///< ":::MLL SECONDS KEY: {...}": Training 0.6
   kMlpV05,  ///< ":::MLPv0.5.0 BENCHMARK SECONDS (FILE:LINE) KEY: VALUE": Training 0.5
 };
 
-/// What begins a record of that format: ":::MLLOG".
+/// The token at the beginning of a record: ":::MLLOG".
 constexpr std::string_view token_of(LogFormat format) {
   switch (format) {
     case LogFormat::kMll:

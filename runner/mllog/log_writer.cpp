@@ -1,5 +1,4 @@
 // Writes MLPerf log records.
-// Hides the record layout and the file descriptor.
 #include "runner/mllog/log_writer.h"
 
 #include <fcntl.h>
@@ -19,8 +18,8 @@ namespace {
 
 constexpr std::string_view kOwnPath = "runner/mllog/log_writer.cpp";
 
-/// `path` below the source root. The root is what stands before this file's own path, so that it
-/// needs to be told to nobody and stands in no log.
+/// `path` relative to the source root. The root is derived from this file's own path, so it needs
+/// no configuration and appears in no log.
 std::string below_source_root(std::string_view path) {
   const std::string_view self = std::source_location::current().file_name();
   if (self.ends_with(kOwnPath)) {
@@ -44,7 +43,7 @@ FileSink::FileSink(const std::string& path, LogFile state)
 void FileSink::write_line(const std::string& line) {
   const std::string text = line + "\n";
   std::string_view rest = text;
-  while (!rest.empty()) {  // a signal or a full disk may cut a write short
+  while (!rest.empty()) {  // a signal or a full disk may cause a short write
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw base::system_error(path_ + ": cannot write the log", errno);

@@ -1,5 +1,5 @@
-// Writes MLPerf log records (":::MLLOG {...}"), each complete on disk before the call returns.
-// Hides the record layout and the file descriptor.
+// Writes MLPerf log records (":::MLLOG {...}"), each passed to the operating system before the call
+// returns.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,27 @@
 
 namespace mllog {
 
-/// Where records go; a test gives its own. A write must be complete when it returns.
+/// Destination of records; tests supply their own. write_line() must return only after a complete
+/// write.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual void write_line(const std::string& line) = 0;
 };
 
-/// Whether the log's file is made (O_EXCL), or has been made to claim its name and is emptied.
+/// kNew: the log is created with O_EXCL. kClaimed: it was created to claim its name and is
+/// truncated.
 enum class LogFile { kNew, kClaimed };
 
-/// A file with one write(2) per record, so that a crash loses no record that was logged;
-/// `sync()` for fsync. Throws SystemError naming the path.
+/// A file with one write(2) per record, so that a crash of the process loses no record. Call sync()
+/// for fsync. Throws SystemError naming the path.
 class FileSink final : public RecordSink {
  public:
   explicit FileSink(const std::string& path, LogFile state = LogFile::kNew);
   void write_line(const std::string& line) override;
   void sync();
-  /// Throws SystemError when what was logged is not at the path any more: somebody removed or
-  /// renamed the file or its folder.
+  /// Throws SystemError if the path no longer refers to this log, because the file or its folder
+  /// was removed or renamed.
   void require_in_place() const;
 
  private:
@@ -39,13 +41,13 @@ class FileSink final : public RecordSink {
   base::Descriptor file_;
 };
 
-/// One MLPerf log. Format: specs of mlcommons/logging: members namespace, time_ms, event_type, key,
+/// One MLPerf log. Format as in mlcommons/logging: members namespace, time_ms, event_type, key,
 /// value, metadata (file, lineno, then the caller's), separators ", " and ": ", non-ASCII as
 /// \uXXXX, NaN and infinities as bare tokens.
 class LogWriter {
  public:
   using Json = nlohmann::ordered_json;
-  /// sink may be null: a rank that writes no log.
+  /// `sink` may be null, on a rank that writes no log.
   LogWriter(RecordSink* sink, const base::Clock& clock);
 
   void event(const std::string& key, const Json& value, const Json& metadata = Json::object(),

@@ -1,5 +1,4 @@
-// The log lines of MLPerf Training 0.5 and 0.6 as today's records.
-// Hides their grammar, their names of keys, and where they put what is metadata today.
+// Parses log lines of MLPerf Training 0.5 and 0.6.
 #include "runner/mllog/old_format.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ constexpr std::string_view kMlpRest = "Pv0.5";
 constexpr double kMsPerSecond = 1e3;
 constexpr std::size_t kShownBytes = 40;
 
-/// Keys of 0.5, some of which live on in logs of 0.6, and today's.
+/// Keys of 0.5, some also used in logs of 0.6, and the current keys.
 constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"run_clear_caches", keys::kCacheClear},
     {"run_set_random_seed", keys::kSeed},
@@ -33,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"num_train_examples", keys::kTrainSamples},
     {"preproc_num_eval_examples", keys::kEvalSamples},
     {"num_eval_examples", keys::kEvalSamples}};
-/// The number of training samples in logs of NCF alone: elsewhere it is as often the side of an
+/// The number of training samples, but only in logs of NCF: elsewhere it is often the side of an
 /// image.
 constexpr std::string_view kInputSize = "input_size";
 constexpr std::string_view kNcf = "ncf";
@@ -49,7 +48,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-/// Takes what `belongs` from the front of `text`.
+/// Removes and returns the longest prefix of `text` whose characters satisfy `belongs`.
 template <class Belongs>
 std::string_view take_while(std::string_view& text, Belongs belongs) {
   const auto end = std::find_if_not(text.begin(), text.end(), belongs);
@@ -59,7 +58,7 @@ std::string_view take_while(std::string_view& text, Belongs belongs) {
   return taken;
 }
 
-/// Takes a word and the one blank behind it.
+/// Removes and returns a word; also removes one blank after it.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = take_while(text, [](char c) { return !is_blank(c); });
   if (!text.empty()) text.remove_prefix(1);
@@ -79,7 +78,7 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-/// Sets the time from digits with at most one point among them.
+/// Sets the time from digits with at most one decimal point.
 bool put_time(std::string_view seconds, Record& record) {
   if (!std::all_of(seconds.begin(), seconds.end(), [](char c) { return is_digit(c) || c == '.'; }))
     return false;
@@ -103,12 +102,12 @@ std::string_view benchmark_name(std::string_view name) {
   return name == "mask" || name == "mask_rcnn" ? "maskrcnn" : name;
 }
 
-/// A string without its quotes, not decoded.
+/// A string's content without quotes, not decoded.
 std::string_view inside(JsonText string) {
   return string.text().substr(1, string.text().size() - 2);
 }
 
-/// Digits as a JSON number; "" where they are none, or too many.
+/// Digits as a JSON number; "" if they are not a 64-bit number.
 std::string whole_number(std::string_view digits) {
   std::int64_t value = 0;
   const char* const end = digits.data() + digits.size();
@@ -175,7 +174,7 @@ std::string OldRecords::read_mll(std::string_view rest, std::int64_t column, Rec
   const std::string reason =
       read_value(text, column + static_cast<std::int64_t>(text.data() - rest.data()));
   if (!reason.empty()) return reason;
-  for (const JsonMember& member : members_) {  // the last of a name wins
+  for (const JsonMember& member : members_) {  // the last duplicate wins
     if (member.is_named("value")) record.value = member.value;
     if (member.is_named("metadata")) record.metadata = member.value;
   }
@@ -239,7 +238,8 @@ std::string OldRecords::read_value(std::string_view text, std::int64_t column) {
   return "";
 }
 
-/// Quotes what Python and people leave without or with single quotes: {value: True, file: 'a.py'}.
+/// Adds double quotes where Python and people omit them or use single ones: {value: True, file:
+/// 'a.py'}.
 bool OldRecords::loosen(std::string_view text) {
   if (!text.starts_with('{')) return false;
   loosened_.clear();
@@ -280,7 +280,7 @@ void OldRecords::add_member(std::string_view name, std::string_view json) {
   metadata_ += '}';
 }
 
-/// 0.5 puts metadata beside the value: {"epoch": 1, "value": 0.5}.
+/// 0.5 puts metadata next to the value: {"epoch": 1, "value": 0.5}.
 void OldRecords::split_value(Record& record) {
   record.value = whole_;
   const auto is_value = [](const JsonMember& member) { return member.is_named("value"); };
@@ -297,13 +297,13 @@ void OldRecords::split_value(Record& record) {
   }
 }
 
-/// Gives the record today's key, and its value and metadata the places that they have today.
+/// Converts the record's key, value and metadata to the current format.
 void OldRecords::translate(std::string_view old_key, Record& record) {
   const bool is_mlp = record.format == LogFormat::kMlpV05;
   const auto named = std::find_if(std::begin(kNames), std::end(kNames),
                                   [&](const auto& pair) { return pair.first == old_key; });
   record.key = named == std::end(kNames) ? old_key : named->second;
-  // A target of several numbers is none that a run may name here: the catalogue's holds.
+  // A list of targets is not usable as quality_target; the catalogue's target applies.
   if (record.key == keys::kQualityTarget && !record.value.is_number()) record.key = old_key;
   if (is_mlp && old_key == kInputSize && benchmark_ == kNcf) record.key = keys::kTrainSamples;
   if (record.key == keys::kSubmissionBenchmark && record.value.is_string()) {
@@ -320,7 +320,7 @@ void OldRecords::translate(std::string_view old_key, Record& record) {
   if (!metadata_.empty()) record.metadata = JsonText(metadata_);
 }
 
-/// Every metric of those rounds rises.
+/// All metrics of those rounds improve upwards.
 void OldRecords::put_direction(const Record& record) {
   const std::string_view metadata = record.metadata.text();
   const bool has_members = metadata.find_first_not_of("{ }") != std::string_view::npos;
@@ -328,7 +328,8 @@ void OldRecords::put_direction(const Record& record) {
   add_member(keys::kDirection, quoted("rises"));
 }
 
-/// What 0.5 tells in the value: that caches were cleared, which epoch it is, how the run ended.
+/// Converts facts that 0.5 puts into the value: that caches were cleared, the epoch, how the run
+/// ended.
 void OldRecords::put_event(const Record& record) {
   const std::string_view key = record.key;
   if (key == keys::kCacheClear && record.value.is_null()) value_ = "true";
@@ -346,7 +347,8 @@ void OldRecords::put_event(const Record& record) {
   value_ = "null";
 }
 
-/// Mask R-CNN's two accuracies are a list, or one level too deep; some log a number as text.
+/// Converts Mask R-CNN's two accuracies, which are a list or nested one level too deep, and numbers
+/// logged as text.
 void OldRecords::put_accuracy(const Record& record) {
   const JsonText value = record.value;
   if (value.is_string()) {

@@ -1,5 +1,4 @@
-// The log lines of MLPerf Training 0.5 and 0.6 as today's records.
-// Hides their grammar, their names of keys, and where they put what is metadata today.
+// Translates log lines of MLPerf Training 0.5 and 0.6 to records of the current format.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +10,24 @@
 
 namespace mllog {
 
-/// The last token of the older formats on a line.
+/// The last token of an older format on a line.
 struct OldToken {
-  std::size_t at = std::string_view::npos;  ///< npos: there is none
-  std::size_t end = 0;                      ///< what follows it begins here
+  std::size_t at = std::string_view::npos;  ///< npos: no such token
+  std::size_t end = 0;                      ///< index after the token
   LogFormat format = LogFormat::kMll;
-  std::int64_t before = 0;  ///< tokens before it
+  std::int64_t before = 0;  ///< number of tokens before it
 };
 OldToken last_old_token(std::string_view line);
 
-/// Makes records, one at a time: what is no part of the line lies in here.
+/// Creates records, one at a time. Owns the text that is not part of the line.
 class OldRecords {
  public:
-  /// Puts what follows a token of `format` into `record`; returns why that cannot be, or "".
-  /// `rest` begins in column `column`.
+  /// Parses `rest`, the text after a token of `format`, which begins in column `column`, into
+  /// `record`. Returns "" or the reason why it failed.
   std::string read(LogFormat format, std::string_view rest, std::int64_t column, Record& record);
 
-  /// A record submission_benchmark at the place and time of `record`, the last one that was read:
-  /// lines of 0.5 name their benchmark, and no record does.
+  /// A submission_benchmark record at the place and time of `record`, the last one read. Lines of
+  /// 0.5 name their benchmark but have no such record.
   Record benchmark_of(const Record& record);
 
  private:
@@ -44,7 +43,7 @@ class OldRecords {
   void add_member(std::string_view name, std::string_view json);
 
   std::vector<JsonMember> members_;  ///< of the value on the line
-  JsonText whole_;                   ///< that value
+  JsonText whole_;                   ///< the value on the line
   std::string value_, metadata_, loosened_, fault_;
   std::string benchmark_, benchmark_json_;
 };

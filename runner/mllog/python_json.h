@@ -1,6 +1,6 @@
-// JSON as Python's json module reads and writes it: the dialect of MLPerf logs.
-// Hides the differences: bare NaN and Infinity, ASCII only, separators with a blank, last duplicate
-// wins; and that text is checked far faster than it is decoded.
+// JSON as Python's json module reads and writes it, the dialect of MLPerf logs: bare NaN and
+// Infinity, ASCII only, separators with a blank, the last duplicate wins. Validating text is much
+// faster than decoding it.
 #pragma once
 
 #include <cstddef>
@@ -16,39 +16,38 @@
 
 namespace mllog {
 
-/// `value` as json.dumps writes it: ", " and ": " between, non-ASCII as \uXXXX, NaN and infinities
-/// bare, doubles as short as they read back (0.1, 1e-05, 2.0). Bytes that are not UTF-8 become
-/// U+FFFD.
+/// `value` as json.dumps writes it: separators ", " and ": ", non-ASCII as \uXXXX, bare NaN and
+/// infinities, doubles in the shortest form that reads back the same (0.1, 1e-05, 2.0). Bytes that
+/// are not UTF-8 become U+FFFD.
 std::string to_python_json(const nlohmann::ordered_json& value);
 
-/// Why text is no JSON, and the byte of it (from 0) that shows it.
+/// Why a text is not JSON, and the offset of the offending byte.
 struct JsonFault {
   std::size_t offset;
   std::string reason;
 };
 
-/// `text` as json.loads reads it. Of members of one name the last wins. Bytes that are not UTF-8
-/// are taken as latin-1. Integers beyond 64 bits become doubles. Never throws for what the text
-/// holds.
+/// `text` as json.loads reads it. Of members with the same name the last wins. Bytes that are not
+/// UTF-8 are read as Latin-1. Integers beyond 64 bits become doubles. Malformed text gives a
+/// JsonFault, never an exception.
 std::variant<nlohmann::json, JsonFault> parse_python_json(std::string_view text);
 
 class JsonMember;
 
-/// A value whose text is known to be well-formed, decoded when somebody asks for it. Lives as long
-/// as that text.
+/// A view of a well-formed value's text, decoded on request. Valid as long as the text.
 class JsonText {
  public:
-  /// Absent.
+  /// An absent value.
   JsonText() = default;
-  /// Well-formed and without blanks around it.
+  /// `text` must be well-formed and without surrounding blanks.
   explicit JsonText(std::string_view text) : text_(text) {}
-  /// A string that is ASCII without escapes, with its quotes.
+  /// A string with its quotes; it must be ASCII without escapes.
   static JsonText plain(std::string_view quoted) {
     JsonText text(quoted);
     text.is_plain_ = true;
     return text;
   }
-  /// An object whose members are known, too; they live as long.
+  /// The same object with known members; `members` must live as long as the text.
   JsonText with(std::span<const JsonMember> members) const {
     JsonText text = *this;
     text.members_ = members;
@@ -60,22 +59,22 @@ class JsonText {
   bool is_null() const { return text_ == "null"; }
   bool is_object() const { return text_.starts_with('{'); }
   bool is_string() const { return text_.starts_with('"'); }
-  /// NaN and the infinities too; true and false are none.
+  /// Includes NaN and the infinities, but not true and false.
   bool is_number() const;
 
-  /// As parse_python_json() gives it; null when absent.
+  /// The value as from parse_python_json(); null if absent.
   nlohmann::json decoded() const;
   std::optional<double> number() const;
   std::optional<std::string> string() const;
-  /// The string as it stands in the text, where it is ASCII without escapes.
+  /// The undecoded content of a string if it is ASCII without escapes.
   std::optional<std::string_view> plain_string() const;
-  /// Of an object; absent where this is none or has no such member.
+  /// The value of an object's member; absent if this is no object or lacks it.
   JsonText member(std::string_view name) const;
 
  private:
   std::string_view text_;
-  std::span<const JsonMember> members_;  ///< none: to be looked for in the text
-  bool is_plain_ = false;                ///< false: a string may be plain nevertheless
+  std::span<const JsonMember> members_;  ///< empty: found by parsing the text
+  bool is_plain_ = false;                ///< false: unknown whether a string is plain
 };
 
 /// A member of an object.
@@ -84,7 +83,7 @@ class JsonMember {
   JsonMember(std::string_view quoted, JsonText its_value, bool is_plain)
       : quoted_name(quoted), value(its_value), is_plain_name(is_plain) {}
 
-  std::string_view quoted_name;  ///< with its quotes, not decoded
+  std::string_view quoted_name;  ///< with quotes, not decoded
   JsonText value;
   bool is_plain_name;  ///< ASCII without escapes
 
@@ -97,22 +96,23 @@ class JsonMember {
   bool is_named_in_escapes(std::string_view name) const;
 };
 
-/// Whether `text` is one value, blanks around it allowed: that value, or why not. If it is an
-/// object, `members` gets its members, in their order; else none.
+/// Checks that `text` is one value, with optional surrounding blanks. Returns the value or the
+/// reason why not. If it is an object, sets `members` to its members in order; otherwise clears
+/// them.
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::vector<JsonMember>& members);
 
-/// A member that is asked for, and its value: absent where the object has none.
+/// A requested member and its value; absent if the object lacks it.
 struct WantedMember {
   explicit WantedMember(std::string_view its_name) : name(its_name) {}
 
   std::string_view name;
   JsonText value;
-  std::size_t inner_begin = 0, inner_end = 0;  ///< its members among those that are kept
+  std::size_t inner_begin = 0, inner_end = 0;  ///< range of its own members in `inner`
 };
 
-/// As above, but looks for some members only. Of those that are objects the values know their
-/// members, which `inner` keeps.
+/// The same, but finds only the `wanted` members. Values that are objects refer to their own
+/// members, which are stored in `inner`.
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::span<WantedMember> wanted,
                                                    std::vector<JsonMember>& inner);

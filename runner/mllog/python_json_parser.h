@@ -1,5 +1,4 @@
-// The grammar of Python's json.loads.
-// Hides the latin-1 fallback, the numbers beyond 64 bits, and how strings are gone over quickly.
+// The grammar of Python's json.loads, with Latin-1 fallback and fast scanning of strings.
 #pragma once
 
 #include <bit>
@@ -24,11 +23,12 @@
 
 namespace mllog {
 
-/// Of the bytes of a string in [at, end), the first that is not ASCII as it stands.
+/// The first byte of a string in [at, end) that is not plain ASCII: a quote, an escape, a control
+/// character or a non-ASCII byte.
 inline const char* plain_end(const char* at, const char* end) {
 #if defined(__SSE2__)
-  // Sixteen at a time. Signed, bytes beyond ASCII are negative, and so below the first that is no
-  // control character.
+  // Sixteen bytes at a time. As signed values, non-ASCII bytes are negative, and so below the first
+  // printable character.
   const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\'),
                 blank = _mm_set1_epi8(' ');
   for (; end - at >= 16; at += 16) {
@@ -40,8 +40,8 @@ inline const char* plain_end(const char* at, const char* end) {
     if (mask != 0) return at + std::countr_zero(mask);
   }
 #endif
-  // Eight at a time. (x - 0x01..) & ~x & 0x80.. marks the zero bytes of x (Hacker's Delight 6-1),
-  // and perhaps some above a true one: the lowest mark is true.
+  // Eight bytes at a time. (x - 0x01..) & ~x & 0x80.. marks the zero bytes of x (Hacker's Delight
+  // 6-1). Marks above the lowest one may be false; the lowest is true.
   constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
   const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
   for (; std::endian::native == std::endian::little && end - at >= 8; at += 8) {
@@ -60,16 +60,16 @@ inline const char* plain_end(const char* at, const char* end) {
   return at;
 }
 
-/// What is done with the members of an object: nothing.
+/// Ignores the members of an object.
 struct IgnoreMembers {
   static constexpr int kDepth = 0;
   void take(int, const JsonMember&) {}
 };
 
-/// Reads a value, or only goes over it: then every `out` is null, and `visitor` takes the members
-/// of the value as a whole (depth 0), if it is an object, and those of its members and so on, as
-/// far as less than its kDepth: inner ones before the one that they belong to. What goes over a
-/// part gives the place behind it, or null after a fault.
+/// Parses a value (kDecode), or only validates it: then every `out` is null. When validating,
+/// `visitor` takes the members of the outermost value (depth 0) if it is an object, and those of
+/// nested objects up to depth kDepth - 1, inner members before the member that contains them. Each
+/// parse function returns the position after its part, or null after a fault.
 template <bool kDecode, class Visitor = IgnoreMembers>
 class PythonJsonParser {
  public:
@@ -91,7 +91,8 @@ class PythonJsonParser {
   }
 
  private:
-  /// Python gives up near a thousand levels; printing and freeing stay safe well beyond this.
+  /// Python fails near a thousand levels; printing and freeing would be safe well beyond this
+  /// limit.
   static constexpr int kMaxDepth = 500;
 
   /// The text of the value; empty after a fault.
@@ -201,7 +202,7 @@ class PythonJsonParser {
     }
   }
 
-  /// Null where there is none, without a fault.
+  /// Null if there is no such word; sets no fault.
   const char* parse_word(const char* at, Json* out) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const auto is = [&](std::string_view word, const auto& value) -> const char* {
@@ -236,7 +237,7 @@ class PythonJsonParser {
     const char* at = is_at(first, '-') ? first + 1 : first;
     const char* end = is_at(at, '0') ? at + 1 : behind_digits(at);
     if (end == at) return fail(first, "expected a value");
-    // A point or an exponent without digits is no part of the number.
+    // A decimal point or exponent without digits is not part of the number.
     bool integer = true;
     const auto extend = [&](const char* from) {
       const char* const behind = behind_digits(from);
@@ -280,7 +281,7 @@ class PythonJsonParser {
     }
   }
 
-  /// A character beyond ASCII; what is no UTF-8 is latin-1.
+  /// A non-ASCII character; bytes that are not UTF-8 are Latin-1.
   const char* take_other_byte(const char* at, std::string* out) const {
     const std::size_t length = base::utf8_at(between(at, end_), 0).length;
     if constexpr (kDecode) {
@@ -299,7 +300,7 @@ class PythonJsonParser {
     return at + 1;
   }
 
-  /// The four hexadecimal digits behind \u.
+  /// The four hexadecimal digits after \u.
   std::optional<std::uint32_t> code_at(const char* at) const {
     constexpr int kDigits = 4;
     std::uint32_t code = 0;
@@ -315,13 +316,15 @@ class PythonJsonParser {
     if (!code) return fail(at, "expected four hexadecimal digits");
     at += 4;
     if (*code >= 0xD800 && *code < 0xDC00 && between(at, end_).starts_with("\\u")) {
-      const std::optional<std::uint32_t> second = code_at(at + 2);  // the other half of a pair
+      const std::optional<std::uint32_t> second = code_at(at + 2);  // second half of a surrogate
+                                                                    // pair
       if (second && *second >= 0xDC00 && *second < 0xE000) {
         code = 0x10000 + ((*code - 0xD800) << 10) + (*second - 0xDC00);
         at += 6;
       }
     }
-    const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps it, UTF-8 cannot
+    const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps a lone surrogate,
+                                                               // UTF-8 cannot
     if constexpr (kDecode) base::append_utf8(lone_half ? kReplacement : *code, *out);
     return at;
   }

@@ -1,28 +1,27 @@
 // Reads JSON as Python's json.loads does.
-// Hides which members are kept.
 #include "runner/mllog/python_json_parser.h"
 
 namespace mllog {
 namespace {
 
-/// Keeps all members.
+/// Stores all members.
 struct KeepMembers {
   static constexpr int kDepth = 1;
   void take(int, const JsonMember& member) { members.push_back(member); }
   std::vector<JsonMember>& members;
 };
 
-/// Looks for one member.
+/// Finds one member.
 struct FindMember {
   static constexpr int kDepth = 1;
   void take(int, const JsonMember& member) {
-    if (member.is_named(name)) found = member.value;  // the last wins
+    if (member.is_named(name)) found = member.value;  // the last duplicate wins
   }
   std::string_view name;
   JsonText found;
 };
 
-/// Looks for some members, and keeps the members of all that are objects.
+/// Finds the wanted members, and stores the members of those that are objects.
 class FindWanted {
  public:
   static constexpr int kDepth = 2;
@@ -36,7 +35,7 @@ class FindWanted {
     }
     for (WantedMember& one : wanted_) {
       if (!member.is_named(one.name)) continue;
-      one.value = member.value;  // the last wins
+      one.value = member.value;  // the last duplicate wins
       one.inner_begin = inner_begin_;
       one.inner_end = inner_.size();
       break;
@@ -44,7 +43,7 @@ class FindWanted {
     inner_begin_ = inner_.size();
   }
 
-  /// When all are there, and stay where they are.
+  /// Call it after the scan, when `inner` no longer changes.
   void give_members() {
     for (WantedMember& one : wanted_) {
       if (one.inner_begin == one.inner_end) continue;
@@ -86,7 +85,7 @@ std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
 
 JsonText JsonText::member(std::string_view name) const {
   for (auto one = members_.rbegin(); one != members_.rend(); ++one) {
-    if (one->is_named(name)) return one->value;  // the last wins
+    if (one->is_named(name)) return one->value;  // the last duplicate wins
   }
   if (!is_object() || !members_.empty()) return {};
   FindMember finder{name, {}};

@@ -1,5 +1,4 @@
-// Values that are checked and not yet decoded.
-// Hides how the likely kinds are read without the parser.
+// Decoding of validated values; common kinds are read without the parser.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -13,7 +12,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Digits that a double holds all of; the most likely number of a log.
+/// An integer that a double holds exactly: the most common number in logs.
 std::optional<std::int64_t> short_integer(std::string_view text) {
   constexpr std::size_t kMostDigits = 15;
   if (text.size() > kMostDigits) return {};

@@ -1,5 +1,4 @@
 // Writes JSON as Python's json.dumps does.
-// Hides number formats and escapes.
 #include <charconv>
 #include <cmath>
 
@@ -11,7 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Python's repr: positional from 1e-4 up to 1e16, scientific elsewhere, always visibly a float.
+/// As Python's repr: positional from 1e-4 up to 1e16, scientific elsewhere, always recognizable as
+/// a float.
 std::string format_double(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";

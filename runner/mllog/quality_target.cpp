@@ -1,4 +1,4 @@
-// What ends a run.
+// The target of a run.
 #include "runner/mllog/quality_target.h"
 
 #include <fmt/format.h>

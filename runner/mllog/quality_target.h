@@ -1,4 +1,4 @@
-// What ends a run: the values that an evaluation must reach.
+// The target of a run: the values that an evaluation must reach.
 #pragma once
 
 #include <span>
@@ -7,35 +7,36 @@
 
 namespace mllog {
 
-/// Which way a quality improves.
+/// The direction in which a quality improves.
 enum class Direction { kRises, kFalls };
 /// The better of two qualities; a NaN loses.
 double better(Direction direction, double one, double other);
 
-/// One number of an evaluation and the value that it must reach.
+/// One value of an evaluation and its target.
 struct TargetPart {
-  std::string member;  ///< of the record's value, an object; "" where the value is the number
-  std::string metric;  ///< metadata.metric of the records with this number; "" where none has it
+  std::string member;  ///< member of the record's value, if that is an object; "" if the value is
+                       ///< the number itself
+  std::string metric;  ///< metadata.metric of the records with this number; "" if not used
   Direction direction = Direction::kRises;
-  double value = 0.0;   ///< in the unit of the log: 0.759, a perplexity's 3.3
-  bool beyond = false;  ///< must pass the value: reaching it is not enough
+  double value = 0.0;   ///< in the unit of the log: 0.759, a perplexity of 3.3
+  bool beyond = false;  ///< must exceed the value, not only reach it
 
   bool met_by(double quality) const;
   const char* sign() const;  ///< ">=", ">", "<=" or "<"
   /// ">= 0.759".
   std::string words() const;
-  /// "BBOX", "FID"; "" for a target's only part.
+  /// "BBOX", "FID"; "" if the target has only one part.
   const std::string& name() const { return member.empty() ? metric : member; }
 };
 
-/// What ends a run: an evaluation whose every part is met. The first part is the main one, which
-/// curves and tables show.
+/// The target of a run; an evaluation ends the run if it meets every part. Curves and tables show
+/// the first part, the main one.
 struct QualityTarget {
   std::string key;  ///< the log key of evaluations: eval_accuracy, eval_error
   std::vector<TargetPart> parts;
 
   const TargetPart& main() const { return parts.front(); }
-  /// `qualities`: one of each part, in their order.
+  /// `qualities`: one per part, in the same order.
   bool met_by(std::span<const double> qualities) const;
   /// "BBOX >= 0.377 and SEGM >= 0.339".
   std::string words() const;

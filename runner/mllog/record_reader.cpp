@@ -1,5 +1,4 @@
-// Reads MLPerf log records from a stream.
-// Hides buffering, line ends, and what makes a record well-formed.
+// Reads MLPerf log records from a stream: buffering, line ends, validation.
 #include "runner/mllog/record_reader.h"
 
 #include <algorithm>
@@ -15,11 +14,11 @@ namespace mllog {
 namespace {
 
 constexpr std::string_view kToken = ":::MLLOG ";
-/// No token is longer, with the version and the blank behind it.
+/// The longest token, including the version and the blank after it.
 constexpr std::size_t kLongestToken = 16;
 constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr std::size_t kLongestRecord = 64 << 20;
-/// What Python strips from both ends of a line, as far as it is ASCII.
+/// The ASCII characters that Python strips from both ends of a line.
 constexpr std::string_view kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
 
 std::string_view stripped(std::string_view text) {
@@ -31,7 +30,7 @@ std::string_view stripped(std::string_view text) {
   return text;
 }
 
-/// How many line ends `text` has: LF, CRLF or a lone CR.
+/// The number of line ends in `text`: LF, CRLF or a lone CR.
 std::int64_t line_ends(std::string_view text) {
   const auto count = [text](char end, const auto& counts) {
     std::int64_t number = 0;
@@ -44,7 +43,7 @@ std::int64_t line_ends(std::string_view text) {
   return count('\n', [](std::size_t) { return true; }) + count('\r', is_lone);
 }
 
-/// The place behind the last line end of `text`; 0 for none.
+/// The position after the last line end of `text`; 0 if there is none.
 std::size_t behind_last_line_end(std::string_view text) {
   std::size_t behind = 0;
   for (const char end : {'\n', '\r'}) {
@@ -56,8 +55,8 @@ std::size_t behind_last_line_end(std::string_view text) {
   return behind;
 }
 
-/// The next token at or behind `from`. Sooner than memmem() on most lines: it looks for the one
-/// letter that is rare in logs, and memmem() would first prepare its search.
+/// The next token at or after `from`. Faster than memmem() on most lines: it searches for the one
+/// letter that is rare in logs, and has no set-up cost.
 std::size_t find_token(std::string_view text, std::size_t from = 0) {
   constexpr std::size_t kRare = kToken.find('G');
   for (std::size_t at = from + kRare; at < text.size(); ++at) {
@@ -69,7 +68,7 @@ std::size_t find_token(std::string_view text, std::size_t from = 0) {
   return std::string_view::npos;
 }
 
-/// The next place that a token of any format could begin at.
+/// The next position where a token of any format may begin.
 std::size_t find_any_token(std::string_view text) {
   constexpr std::string_view kBegin = ":::ML";
   const void* const found = memmem(text.data(), text.size(), kBegin.data(), kBegin.size());
@@ -77,7 +76,7 @@ std::size_t find_any_token(std::string_view text) {
   return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-/// The last token of a line, and how many stand before it.
+/// The last token of a line, and the number of tokens before it.
 struct LastToken {
   std::size_t at = std::string_view::npos;
   std::int64_t before = 0;
@@ -94,7 +93,7 @@ LastToken last_token(std::string_view line) {
   return last;
 }
 
-/// A time stamp as logged: a number, or a string that holds one. Nothing when it is not finite.
+/// A time stamp as logged: a number, or a string that contains one. Nothing if it is not finite.
 std::optional<double> read_time(JsonText json) {
   double value = std::nan("");
   if (const auto number = json.number()) value = *number;
@@ -123,7 +122,7 @@ RecordReader::RecordReader(std::istream& in)
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
       capacity_(kBufferBytes) {}
 
-/// Makes room behind what was read, and reads; false at the end of the stream.
+/// Makes room at the end of the buffer and reads; false at the end of the stream.
 bool RecordReader::read_more() {
   if (line_begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + line_begin_, filled_ - line_begin_);
@@ -143,12 +142,12 @@ bool RecordReader::read_more() {
   const auto got = static_cast<std::size_t>(in_.gcount());
   filled_ += got;
   bytes_ += static_cast<std::int64_t>(got);
-  next_line_feed_ = next_carriage_return_ = searched_;  // to be looked for again
+  next_line_feed_ = next_carriage_return_ = searched_;  // must be searched again
   return got > 0;
 }
 
-/// Drops the front of a long line: all of it but what a token may have begun in, where it shows
-/// none; what nobody will decode, where a record is too long.
+/// Drops the front of a long line. Without a token, keeps only the bytes in which one may have
+/// begun; if the record is too long, drops what will not be decoded.
 void RecordReader::shorten_line() {
   const std::string_view line(buffer_.get(), filled_);
   if (!too_long_column_) {
@@ -171,9 +170,9 @@ void RecordReader::shorten_line() {
   dropped_bytes_ += static_cast<std::int64_t>(dropped);
 }
 
-/// The place of the next line end that was read, at or behind `searched_`; `filled_` for none.
+/// The position of the next line end in the buffer, at or after `searched_`; `filled_` if none.
 std::size_t RecordReader::line_end() {
-  // Both are remembered: where lines end with one of them, the other lies far ahead.
+  // Both positions are cached: in most files one of the two characters never occurs.
   const auto find = [&](char byte, std::size_t& next) {
     if (next > searched_) return;
     const void* const found = std::memchr(buffer_.get() + searched_, byte, filled_ - searched_);
@@ -185,7 +184,7 @@ std::size_t RecordReader::line_end() {
   return std::min(next_line_feed_, next_carriage_return_);
 }
 
-/// Goes over the lines before the one with the next token, as far as they were read.
+/// Skips buffered lines before the one with the next token.
 void RecordReader::skip_other_lines() {
   if (after_carriage_return_ && next_ < filled_) {
     after_carriage_return_ = false;
@@ -201,7 +200,7 @@ void RecordReader::skip_other_lines() {
   after_carriage_return_ = ahead.back() == '\r';
 }
 
-/// Takes the next line, without its end, into `line_`; false when there is none.
+/// Sets `line_` to the next line, without its end; false if there is none.
 bool RecordReader::read_line() {
   line_begin_ = searched_ = next_;
   dropped_bytes_ = 0;
@@ -224,19 +223,20 @@ bool RecordReader::read_line() {
     line_ = {buffer_.get() + line_begin_, filled_ - line_begin_};
     next_ = searched_ = filled_;
     if (line_.empty() && dropped_bytes_ == 0) return false;
-    ++lines_;  // the last line needs no end
+    ++lines_;  // the last line needs no line end
     return true;
   }
 }
 
-/// The text of a well-formed string; `decoded` keeps it where it cannot be taken as it stands.
+/// The text of a well-formed string; `decoded` stores it if it contains escapes or non-ASCII
+/// characters.
 std::string_view RecordReader::text_of(const JsonText& string, std::string& decoded) {
   if (const auto plain = string.plain_string()) return *plain;
   decoded = *string.string();
   return decoded;
 }
 
-/// Puts the members of `payload` into `record`; returns why that cannot be, or "".
+/// Parses the members of `payload` into `record`. Returns "" or the reason why it failed.
 std::string RecordReader::fill(std::string_view payload, Record& record) {
   WantedMember wanted[] = {WantedMember("time_ms"), WantedMember("event_type"), WantedMember("key"),
                            WantedMember("value"), WantedMember("metadata")};

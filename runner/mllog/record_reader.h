@@ -1,6 +1,4 @@
 // Reads MLPerf log records from a stream, one at a time.
-// Hides line ends, what stands before a record on its line, and the many ways a record can be
-// broken.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +15,19 @@
 
 namespace mllog {
 
-/// The records of one log in file order, with memory for a few lines: what is longer than 64 MiB is
-/// malformed, and lines without a record are not kept at all. Lines end at LF, CRLF or a lone CR.
-/// The record is what follows the last ":::MLLOG " of a line. All of it is checked, little decoded.
+/// The records of one log in file order, buffering only a few lines. Lines end at LF, CRLF or a
+/// lone CR; lines without a record are not stored. A record is the text after the last ":::MLLOG "
+/// of a line. All of it is validated, little is decoded; a record of more than 64 MiB is malformed.
 /// Before the first such record, and in a log without any, lines of the older formats are records
-/// too; 0.5's first one comes with a record submission_benchmark, which stands on its line.
+/// too. The first record of a 0.5 log is preceded by a submission_benchmark record with the same
+/// line number.
 class RecordReader {
  public:
   /// `in` outlives the reader and must be open in binary mode.
   explicit RecordReader(std::istream& in);
 
-  /// The next record or malformed record; nothing at the end. Never throws for what the log holds;
-  /// SystemError when the stream breaks.
+  /// The next record or malformed record; nothing at the end. Malformed content never throws; a
+  /// read error of the stream throws SystemError.
   std::optional<LogItem> next();
 
   // Counts so far.
@@ -37,9 +36,9 @@ class RecordReader {
   std::int64_t records() const { return records_; }
   std::int64_t malformed_records() const { return malformed_; }
   std::int64_t other_lines() const { return lines_ - records_ - malformed_; }
-  /// Of records() and malformed_records(): those of the formats before MLLOG.
+  /// The part of records() and malformed_records() in formats older than MLLOG.
   std::int64_t old_records() const { return old_records_; }
-  /// Records that are lost because another one follows on their line.
+  /// Records that are lost because another one follows on the same line.
   std::int64_t swallowed_records() const { return swallowed_; }
 
  private:
@@ -56,22 +55,23 @@ class RecordReader {
   std::istream& in_;
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_, filled_ = 0;
-  std::size_t line_begin_ = 0, next_ = 0;  ///< the line under way, and what follows it
+  std::size_t line_begin_ = 0, next_ = 0;  ///< start of the current line, and of the text after it
   std::size_t searched_ = 0;               ///< no line ends between line_begin_ and here
-  /// At or behind searched_, or the end of what was read.
+  /// Positions at or after searched_, or the end of the buffer.
   std::size_t next_line_feed_ = 0, next_carriage_return_ = 0;
   bool after_carriage_return_ = false;
 
   std::string_view line_;
-  std::int64_t dropped_bytes_ = 0;               ///< of the line under way, at its front
-  std::optional<std::int64_t> too_long_column_;  ///< of its token, when it is too long
+  std::int64_t dropped_bytes_ = 0;               ///< bytes dropped from the front of the current
+                                                 ///< line
+  std::optional<std::int64_t> too_long_column_;  ///< column of its token, if the record is too long
 
   OldRecords old_;
-  std::optional<Record> pending_;  ///< the next to be given
+  std::optional<Record> pending_;  ///< returned by the following next()
   bool has_new_records_ = false, has_benchmark_ = false;
 
   std::vector<JsonMember> members_;  ///< of the members that are objects
-  std::string key_, event_type_;     ///< where they had to be decoded
+  std::string key_, event_type_;     ///< used if they must be decoded
 
   std::int64_t bytes_ = 0, lines_ = 0, records_ = 0, malformed_ = 0, old_records_ = 0,
                swallowed_ = 0;

@@ -1,5 +1,4 @@
-// When the rules have a benchmark evaluated.
-// Hides its keys in configs/benchmarks.json.
+// Reads evaluation schedules.
 #include "runner/mllog/schedule.h"
 
 #include <cmath>

@@ -1,5 +1,4 @@
 // Offsets and drifts of clocks.
-// Hides their arithmetic.
 #include "runner/telemetry/clock_offset.h"
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 namespace telemetry {
 namespace {
 
-/// No two clocks drift apart faster; an estimate beyond comes from two offsets that were taken too
-/// close to each other for their uncertainty.
+/// No two clocks drift apart faster. A larger estimate comes from two offsets taken too close to
+/// each other for their uncertainty.
 constexpr double kMostDrift = 1e-3;
 
 std::int64_t length(const RoundTrip& trip) { return trip.back_ns - trip.sent_ns; }

@@ -1,5 +1,4 @@
 // Durations in logarithmic buckets.
-// Hides the bucket boundaries.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// What a run that goes on tells of itself.
-// Hides the file's layout, and the thread that writes it.
+// Writes and reads the status of a run in progress.
 #include "runner/telemetry/live_status.h"
 
 #include <chrono>
@@ -23,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kLiveSchema = 1;
-/// Part of the period that lies between two writings at least.
+/// Minimum time between two writes, as a fraction of the period.
 constexpr double kSoonest = 0.1;
 
 std::string text_of(const LiveStatus& status) {
@@ -52,7 +51,7 @@ std::string text_of(const LiveStatus& status) {
   return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-/// A member of the file, checked.
+/// A member of the file with checked access.
 class Member {
  public:
   Member(const Json& object, const char* key, const std::string& name)
@@ -73,7 +72,7 @@ class Member {
     }
     return json_.get<double>();
   }
-  /// A loss may be anything; what is no number is null.
+  /// A loss may be any number; NaN is stored as null.
   double number_or_nan() const {
     if (json_.is_null()) return std::nan("");
     if (!json_.is_number()) refuse("a number");
@@ -134,7 +133,7 @@ struct LiveStatusFile::State {
   State(std::string path_in, const base::Clock& clock_in, double period_s)
       : path(std::move(path_in)), clock(clock_in), period(period_s) {}
 
-  /// Not synced: a file that is late matters to nobody, one that makes a job wait does.
+  /// No fsync: a late file harms nobody, but a blocked job would.
   void write(const LiveStatus& status) {
     const std::string partial = path + ".new";
     {
@@ -159,7 +158,7 @@ struct LiveStatusFile::State {
       status.alive_ms = clock.unix_ms();
       write(status);
       lock.lock();
-      // A new phase is told sooner, but a run of short phases keeps the file system in peace, too.
+      // A new phase is written sooner, but not so soon that short phases load the file system.
       const auto wait = [&](double seconds, const auto& until) {
         changed.wait_for(lock, std::chrono::duration<double>(seconds), until);
       };

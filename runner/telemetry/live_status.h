@@ -1,5 +1,5 @@
-// What a run that goes on tells of itself (result_<n>.live.json), for `trainmark status`.
-// Hides the file's layout, and the thread that writes it, so that no training waits for a file.
+// The status of a run in progress (result_<n>.live.json), for `trainmark status`. A thread writes
+// it, so that training never waits for the file.
 #pragma once
 
 #include <array>
@@ -13,40 +13,40 @@
 
 namespace telemetry {
 
-/// Times are milliseconds of the calendar. Seconds are rank 0's.
+/// Times are calendar milliseconds. Durations in seconds are rank 0's.
 struct LiveStatus {
   std::string workload, host, phase;
   std::int64_t process = 0, ranks = 1;
-  /// When the rest was told, when its thread last gave a sign of life, when the phase began.
+  /// The last update, the writing thread's last sign of life, and the start of the phase.
   std::int64_t updated_ms = 0, alive_ms = 0, phase_since_ms = 0;
-  std::int64_t epoch_num = 0, epochs = 0;        ///< the epoch under way, and the limit
-  std::int64_t steps_done = 0, steps_total = 0;  ///< of the whole run, up to the limit
-  std::int64_t steps_before = 0;                 ///< of a resumed run: done before this part
-  double samples_per_s = 0.0, mean_loss = 0.0;   ///< of the last steps; 0 before any
+  std::int64_t epoch_num = 0, epochs = 0;        ///< the current epoch, and the limit
+  std::int64_t steps_done = 0, steps_total = 0;  ///< in the whole run; the total is the limit
+  std::int64_t steps_before = 0;                 ///< in a resumed run: steps done before this part
+  double samples_per_s = 0.0, mean_loss = 0.0;   ///< over the last steps; 0 before the first
   double wall_s = 0.0;
   std::array<double, kSubsystemCount> subsystems_s{};
 };
 
-/// Throws DataError naming `name`, place, what was expected and what was found.
+/// Throws DataError naming `name`, the place, what was expected and what was found.
 LiveStatus parse_live_status(const std::string& text, const std::string& name);
-/// result_<n>.live.json beside result_<n>.txt.
+/// result_<n>.live.json next to result_<n>.txt.
 std::string live_path(const std::string& log_path);
 
-/// Writes what was told last, with a sign of life, every `period_s`, a new phase sooner, each time
-/// as a whole file; removes it at the end. A file that cannot be written ends the writing, not the
-/// run.
+/// Writes the last status and a sign of life every `period_s`, sooner after a new phase, replacing
+/// the whole file each time. Removes the file at the end. If the file cannot be written, writing
+/// stops and the run goes on.
 class LiveStatusFile {
  public:
   static constexpr double kPeriodS = 2.0;
-  /// `clock` outlives this, and answers to several threads.
+  /// `clock` outlives this object and must be thread-safe.
   LiveStatusFile(std::string path, const base::Clock& clock, double period_s = kPeriodS);
   ~LiveStatusFile();
   LiveStatusFile(const LiveStatusFile&) = delete;
   LiveStatusFile& operator=(const LiveStatusFile&) = delete;
 
-  /// From one thread.
+  /// Sets the status. Call it from one thread only.
   void tell(const LiveStatus& status);
-  /// Why it could not be written; "" where it could.
+  /// The write error, or "".
   std::string problem() const;
 
  private:

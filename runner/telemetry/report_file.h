@@ -1,5 +1,4 @@
-// The telemetry file of a run (result_<n>.telemetry.json): what every rank accounted for.
-// Hides its JSON layout.
+// The telemetry file of a run (result_<n>.telemetry.json): the account of every rank.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@
 
 namespace telemetry {
 
-/// Who a rank is and where it ran.
+/// A rank and its place.
 struct RankIdentity {
   int rank = 0;
   std::string host;
@@ -20,19 +19,19 @@ struct RankIdentity {
   int threads = 1;
 };
 
-/// The entry of one rank, as text to send to the rank that writes the file. Peak memory is taken
+/// The entry of one rank, as text to send to the rank that writes the file. Peak memory is measured
 /// here.
 std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry);
 
-/// Writes the file of a run in one step: it is whole or it is not there. `rank_entries`: one text
-/// of rank_entry() per rank, in rank order. `layers`: of rank 0. `provenance`: a JSON object, such
-/// as {"machine": machine_facts(), "build": build_facts()}. Throws SystemError naming `path`, and
-/// Error(kInternal) for entries that are none.
+/// Writes the file of a run atomically. `rank_entries`: one rank_entry() text per rank, in rank
+/// order. `layers`: rank 0's. `provenance`: a JSON object, such as {"machine": machine_facts(),
+/// "build": build_facts()}. Throws SystemError naming `path`, and Error(kInternal) for malformed
+/// entries.
 void write_report(const std::string& path, const std::string& workload,
                   const std::vector<std::string>& rank_entries,
                   const std::vector<LayerMethod>& layers, const nlohmann::json& provenance);
 
-/// Steps that took from low_s up to, but not with, high_s.
+/// Steps with a duration in [low_s, high_s).
 struct StepBucket {
   double low_s = 0, high_s = 0;
   std::int64_t count = 0;
@@ -42,23 +41,24 @@ struct StepBucket {
 struct StepTimes {
   std::int64_t count = 0;
   double mean = 0, min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
-  std::vector<StepBucket> buckets;  ///< rising, without empty ones; none in a file that lacks them
+  std::vector<StepBucket> buckets;  ///< ascending, without empty ones; empty if the file lacks them
 };
 
 struct RankReport {
   RankIdentity identity;
   double wall_s = 0;
   std::array<double, kSubsystemCount> subsystems_s{};
-  /// By outer subsystem (those that keep all), then inner one; all 0 in a file that lacks them.
+  /// By outer subsystem (one for which keeps_all() is true), then inner one; 0 if the file lacks
+  /// them.
   std::array<std::array<double, kSubsystemCount>, kSubsystemCount> within_s{};
   std::array<std::int64_t, kCounterCount> counters{};
   StepTimes step_s;
   std::int64_t peak_rss_bytes = 0;
-  std::int64_t scopes = 0;  ///< with traced layers, transfers
-  double scope_cost_s = 0;  ///< what measuring cost, estimated
+  std::int64_t scopes = 0;  ///< includes traced layers and transfers
+  double scope_cost_s = 0;  ///< estimated cost of measuring
 };
 
-/// Smallest, mean and largest value over the ranks, and who had the extremes.
+/// Smallest, mean and largest value over the ranks, and the ranks of the extremes.
 struct Spread {
   double min = 0, mean = 0, max = 0;
   int min_rank = 0, max_rank = 0;
@@ -66,9 +66,9 @@ struct Spread {
 
 struct Report {
   std::string workload;
-  bool has_within = false;          ///< whether the file tells within_s
+  bool has_within = false;          ///< whether the file has within_s
   std::vector<RankReport> ranks;    ///< by rank, at least one
-  std::vector<LayerMethod> layers;  ///< of rank 0; none in a file that lacks them
+  std::vector<LayerMethod> layers;  ///< of rank 0; empty if the file lacks them
   std::string provenance;           ///< JSON text of the object
 
   Spread seconds(Subsystem subsystem) const;
@@ -76,13 +76,14 @@ struct Report {
   std::int64_t total(Counter counter) const;
 };
 
-/// How far the subsystems of a rank may be from its wall time, in parts of it.
+/// Permitted difference between the sum of a rank's subsystems and its wall time, relative to the
+/// latter.
 inline constexpr double kSumTolerance = 0.01;
 
 /// Reads and checks the file: schema, kinds, ranks complete, subsystems that sum to the wall time
 /// within kSumTolerance. Throws DataError naming path, place, what was expected and what was found.
 Report read_report(const std::string& path);
-/// The same of a text; `name` stands in messages.
+/// The same for a text; `name` appears in messages.
 Report parse_report(const std::string& text, const std::string& name);
 
 }  // namespace telemetry

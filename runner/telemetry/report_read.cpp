@@ -1,5 +1,4 @@
 // Reads and checks the telemetry file.
-// Hides its JSON layout.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A value of the file that knows its place. Members that nobody asks for are left alone: later
-/// versions may add some.
+/// A JSON value that knows its path. Unknown members are ignored: later versions may add some.
 class Value {
  public:
   Value(const Json& json, const std::string& name, std::string path)
@@ -92,7 +90,7 @@ class Value {
   std::string path_;
 };
 
-/// All of the steps: bucket i holds nanoseconds from growth^i up to growth^(i+1).
+/// The histogram of all steps: bucket i covers growth^i up to growth^(i+1) nanoseconds.
 std::vector<StepBucket> read_buckets(const Value& in, std::int64_t steps) {
   const double growth = in["bucket_growth"].not_negative();
   if (!(growth > 1.0)) in["bucket_growth"].refuse("must be larger than 1");
@@ -140,7 +138,7 @@ void require_sum(const Value& in, const RankReport& rank) {
   }
 }
 
-/// What is not there took no time.
+/// Missing members count as 0 s.
 void read_within(const Value& in, RankReport& rank) {
   for (int i = 0; i < kSubsystemCount; ++i) {
     const std::string outer = to_string(static_cast<Subsystem>(i));

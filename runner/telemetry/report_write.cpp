@@ -1,5 +1,4 @@
 // Writes the telemetry file.
-// Hides its JSON layout.
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"

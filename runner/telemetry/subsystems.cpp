@@ -1,5 +1,4 @@
-// Names and definitions of what telemetry accounts for.
-// Hides nothing but the wording.
+// Names and definitions of subsystems and counters.
 #include <array>
 
 #include "runner/telemetry/telemetry.h"

@@ -1,5 +1,4 @@
 // The account of one rank.
-// Hides the scope stack and the clock readings.
 #include "runner/telemetry/telemetry.h"
 
 #include <algorithm>
@@ -86,7 +85,7 @@ void Telemetry::leave() {
 
 void Telemetry::show() const {
   if (watched_ == nullptr) return;
-  // Whoever watches sees the inner scope, also where its time belongs to the outer one.
+  // Show the inner scope, even if its time counts for the outer one.
   const Subsystem activity = stack_.back().activity;
   watched_->set_work(activity == Subsystem::kOther ? nullptr : to_string(activity));
 }
@@ -106,7 +105,7 @@ void Telemetry::end_exchange(const TracedTransfer& transfer) {
   if (!is_last && !transfer.is_traced()) return;
   const std::int64_t now = now_ns();
   if (is_last) add(Counter::kExchangeTotalNs, now - exchange_began_ns_);
-  if (transfer.is_traced()) trace_->end_transfer(transfer, now);  // maybe behind its step
+  if (transfer.is_traced()) trace_->end_transfer(transfer, now);  // possibly after its step
 }
 
 void Telemetry::enter_layer(const char* name, const char* method) {
@@ -175,7 +174,7 @@ nlohmann::json Telemetry::within_json(const Spent& spent) const {
 }
 
 nlohmann::json Telemetry::to_json() const {
-  const std::int64_t now = now_ns();  // one reading, so that the parts sum to the whole
+  const std::int64_t now = now_ns();  // a single clock reading, so that the parts sum to the whole
   const Spent spent = spent_until(now);
   nlohmann::json subsystems, counters;
   for (int i = 0; i < kSubsystemCount; ++i) {
@@ -205,7 +204,7 @@ double Telemetry::scope_cost_s() const {
 }
 
 double measured_scope_cost_s(const base::Clock& clock, Traced traced) {
-  // One scope is shorter than the clock can tell: batches are timed, and their median is taken.
+  // One scope is shorter than the clock's resolution: time batches, and take their median.
   constexpr int kBatches = 41, kScopesPerBatch = 100;
   base::Activity activity;
   Telemetry telemetry(clock, &activity);

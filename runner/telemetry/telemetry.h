@@ -1,6 +1,5 @@
 // Where a rank's time goes: exclusive subsystem scopes, counters, a step histogram, and an optional
-// trace. Hides the scope stack and the clock readings. One Telemetry per rank, used from its main
-// thread only.
+// trace. One Telemetry per rank, used only from its main thread.
 #pragma once
 
 #include <array>
@@ -15,13 +14,13 @@
 
 namespace telemetry {
 
-/// A layer, and the method by which its products are made.
+/// A layer and the method that computes its products.
 struct LayerMethod {
   std::string layer, method;
 };
 
-/// Every moment of a run belongs to exactly one. Definitions (shown with every report) in
-/// subsystem_definition().
+/// Every moment of a run belongs to exactly one subsystem. subsystem_definition() gives their
+/// definitions, which every report shows.
 enum class Subsystem {
   kStaging,
   kInput,
@@ -54,12 +53,12 @@ const char* counter_definition(Counter counter);
 
 class Telemetry;
 
-/// Whether inner scopes take nothing from this subsystem: its whole duration is its own, and what
-/// they took of it is told apart (Telemetry::within_s). So with staging, evaluation, checkpoint.
+/// Whether time in inner scopes still counts for this subsystem: true for staging, evaluation and
+/// checkpoint. The time of inner scopes is also reported separately (Telemetry::within_s).
 bool keeps_all(Subsystem subsystem);
 
-/// While it lives, time belongs to its subsystem; an inner scope pauses it, but for those that
-/// keep all.
+/// While it lives, time counts for its subsystem. An inner scope pauses it unless
+/// keeps_all(subsystem).
 class [[nodiscard]] Scope {
  public:
   Scope(Telemetry& telemetry, Subsystem subsystem);
@@ -71,12 +70,12 @@ class [[nodiscard]] Scope {
   Telemetry& telemetry_;
 };
 
-/// Counts of durations in logarithmic buckets (about 5 % wide), so that a million steps stay small.
+/// Durations counted in logarithmic buckets (about 5 % wide): small for any number of steps.
 class Histogram {
  public:
   void add(std::int64_t nanoseconds);
   std::int64_t count() const { return count_; }
-  /// Value at quantile q in [0, 1], within a bucket's width; 0 when empty.
+  /// The value at quantile q in [0, 1], to within a bucket's width; 0 if empty.
   double quantile_s(double q) const;
   double mean_s() const;
   double min_s() const;
@@ -88,39 +87,40 @@ class Histogram {
   std::int64_t count_ = 0, total_ns_ = 0, min_ns_ = 0, max_ns_ = 0;
 };
 
-/// The account of one rank, from construction (or the last restart()) on.
+/// The account of one rank since construction or the last restart().
 class Telemetry {
  public:
-  /// `watched`, if any, is told of every scope and step, and outlives this.
+  /// `watched`, if present, is notified of every scope and step; it outlives this object.
   explicit Telemetry(const base::Clock& clock, base::Activity* watched = nullptr);
 
-  /// Forgets everything and begins anew: called at run_start.
+  /// Discards everything and restarts; called at run_start.
   void restart();
   void add(Counter counter, std::int64_t amount);
-  /// A transfer starts, or its end was noticed, while other work goes on; several may be under way.
-  /// `name` says what goes (a literal), `bytes` how much of it this rank gives. Scopes of kExchange
-  /// are exchanges without that. What all cover is kExchangeTotalNs.
+  /// Call begin_exchange() when a transfer starts in the background, and end_exchange() when its
+  /// end is noticed; several may be in flight. `name` (a literal) says what is transferred, `bytes`
+  /// how much this rank sends. A scope of kExchange is an exchange by itself. kExchangeTotalNs is
+  /// the time covered by any of them.
   TracedTransfer begin_exchange(const char* name, std::int64_t bytes);
   void end_exchange(const TracedTransfer& transfer);
-  /// A training step, from begin to end; returns its wall time in nanoseconds.
+  /// A training step. end_step() returns its wall time in nanoseconds.
   void begin_step();
   std::int64_t end_step();
-  /// Which outlives this, is told of all that follows; its steps are numbered as `watched` counts
-  /// them.
+  /// Also records everything from now on in `trace`, which outlives this object. Steps are numbered
+  /// as `watched` counts them.
   void trace_to(Trace& trace) { trace_ = &trace; }
   bool is_traced() const { return trace_ != nullptr; }
-  /// A part of the scope that lives, for the trace alone; `name` outlives that. Outside of traced
-  /// steps these look at no clock.
+  /// Marks a layer within the current scope, for the trace only; `name` must outlive the trace.
+  /// Outside of traced steps these calls do not read the clock.
   void enter_layer(const char* name, const char* method);
   void leave_layer();
   std::int64_t now_ns() const { return clock_.steady_ns(); }
   const base::Clock& clock() const { return clock_; }
 
-  /// Seconds since restart, all subsystems together.
+  /// Seconds since restart, over all subsystems.
   double wall_s() const;
-  /// Seconds of one subsystem so far, running scope included.
+  /// Seconds of one subsystem so far, including the running scope.
   double seconds(Subsystem subsystem) const;
-  /// The part of `outer`, which keeps all, that scopes of `inner` took.
+  /// The seconds of `outer`, which must keep all, that were spent in scopes of `inner`.
   double within_s(Subsystem outer, Subsystem inner) const;
   std::int64_t count(Counter counter) const;
   /// {"wall_s", "subsystems_s": {...}, "within_s": {outer: {inner: ...}}, "counters": {...},
@@ -134,12 +134,12 @@ class Telemetry {
   void account();
   void show() const;
   bool is_in_traced_step() const { return trace_ != nullptr && trace_->is_in_step(); }
-  /// Who pays for the time of a scope, and what was done in it.
+  /// The subsystem that a scope's time counts for, and the scope's own subsystem.
   struct Charge {
     Subsystem payer, activity;
   };
   using Spent = std::array<std::array<std::int64_t, kSubsystemCount>, kSubsystemCount>;
-  /// What was spent up to `now`, by payer and activity.
+  /// Time spent up to `now`, by payer and activity.
   Spent spent_until(std::int64_t now) const;
   double scope_cost_s() const;
   std::int64_t count_until(Counter counter, std::int64_t now) const;
@@ -149,17 +149,18 @@ class Telemetry {
   Trace* trace_ = nullptr;
   std::int64_t step_began_ns_ = 0;
   std::int64_t started_ns_ = 0, last_ns_ = 0;
-  std::int64_t scopes_ = 0;  ///< with the layers and transfers that were traced
+  std::int64_t scopes_ = 0;  ///< includes traced layers and transfers
   std::vector<Charge> stack_;
   Spent spent_ns_{};
-  std::int64_t exchanges_ = 0, exchange_began_ns_ = 0;  ///< under way now, and since when
+  std::int64_t exchanges_ = 0, exchange_began_ns_ = 0;  ///< number in flight now, and the start of
+                                                        ///< that period
   std::array<std::int64_t, kCounterCount> counters_{};
   Histogram steps_;
 };
 
 enum class Traced { kNo, kYes };
-/// Seconds that entering and leaving one scope costs here and now (median of several thousand); a
-/// traced one is recorded, too.
+/// Measured cost in seconds of entering and leaving one scope (median of batches); kYes: a traced
+/// one.
 double measured_scope_cost_s(const base::Clock& clock, Traced traced = Traced::kNo);
 
 }  // namespace telemetry

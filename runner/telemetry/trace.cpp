@@ -1,5 +1,4 @@
-// Records the events of some steps.
-// Hides the buffers and the account of what was under way at each moment.
+// Records the events of selected steps.
 #include "runner/telemetry/trace.h"
 
 #include <algorithm>
@@ -13,10 +12,10 @@
 namespace telemetry {
 namespace {
 
-/// The end of what is not over.
+/// End time of an event that is not completed.
 constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::min();
 
-/// All of `text` as a number of at least 1; else 0.
+/// `text` as a number if it is one as a whole; else 0.
 std::int64_t step_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,7 +42,7 @@ StepRange parse_step_range(const std::string& text) {
 
 Trace::Trace(const StepRange& steps, std::int64_t most_events)
     : steps_(steps), most_events_(most_events) {
-  // Address space alone until it is used; no step then waits for a larger buffer.
+  // Reserves address space only; no step then waits for a reallocation.
   events_.reserve(static_cast<std::size_t>(most_events));
   layers_.reserve(static_cast<std::size_t>(most_events));
   restart();
@@ -151,7 +150,7 @@ TracedTransfer Trace::begin_transfer(const char* name, std::int64_t bytes, std::
 }
 
 void Trace::end_transfer(const TracedTransfer& transfer, std::int64_t now_ns) {
-  // One that began before a restart is no longer known.
+  // A transfer that began before restart() is unknown.
   if (!transfer.is_traced() || std::cmp_greater_equal(transfer.times, under_way_.size())) return;
   if (is_in_step_) advance(now_ns);
   --under_way_[static_cast<std::size_t>(transfer.times)];

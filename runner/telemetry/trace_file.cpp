@@ -1,5 +1,4 @@
 // Writes the trace file.
-// Hides its JSON layout, and on which lines transfers that overlap are drawn.
 #include "runner/telemetry/trace_file.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ std::string dumped(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// The format's times are microseconds.
+/// The format's times are in microseconds.
 std::string microseconds(std::int64_t nanoseconds) {
   const std::int64_t size = nanoseconds < 0 ? -nanoseconds : nanoseconds;
   return fmt::format("{}{}.{:03}", nanoseconds < 0 ? "-" : "", size / 1000, size % 1000);
@@ -36,7 +35,7 @@ Json name_of(const char* what, int rank, int line, const std::string& name) {
   return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", line}, {"args", {{"name", name}}}};
 }
 
-/// The lines of transfers: the first of its name on which nothing else is under way.
+/// Assigns transfers to lines: the first line of its name that is free.
 class Lines {
  public:
   struct Place {

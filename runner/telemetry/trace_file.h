@@ -1,6 +1,5 @@
-// The trace file of a run (result_<n>.trace.json): JSON Trace Event Format, as Perfetto and
-// chrome://tracing read it.
-// Hides its JSON layout, and on which lines transfers that overlap are drawn.
+// The trace file of a run (result_<n>.trace.json) in JSON Trace Event Format, for Perfetto and
+// chrome://tracing.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@
 
 namespace telemetry {
 
-/// A rank's part of the file: a process, whose line 0 is the training thread; transfers are below,
-/// those of one name on as many lines as they overlap.
+/// A rank's part of the file: a process whose line 0 is the training thread. Transfers are below;
+/// transfers of one name take as many lines as overlap.
 struct RankTrace {
-  /// `trace_in`, which is over, outlives this.
+  /// `trace_in` must be complete and outlives this object.
   RankTrace(RankIdentity identity_in, const Trace& trace_in, const ClockMap& clock_in)
       : identity(std::move(identity_in)),
         trace(trace_in),
@@ -32,20 +31,20 @@ struct RankTrace {
   std::vector<TraceEvent> events;  ///< of `trace`, collected once
 };
 
-/// What the file says of the rank beside its events.
+/// The rank's part of the file's metadata.
 nlohmann::json trace_entry(const RankTrace& rank);
-/// Gives the rank's events to `take` as texts for TraceFile::add, each of some 100 KiB at most.
+/// Passes the rank's events to `take` as texts for TraceFile::add, of about 100 KiB at most.
 /// `origin_ns` on rank 0's clock is time 0 of the file.
 void trace_texts(const RankTrace& rank, std::int64_t origin_ns,
                  const std::function<void(const std::string& text)>& take);
 
-/// Written piece by piece: it is whole or it is not there. All calls throw SystemError naming
-/// `path`.
+/// Writes the file piece by piece; it appears complete or not at all. All calls throw SystemError
+/// naming `path`.
 class TraceFile {
  public:
   explicit TraceFile(const std::string& path);
   void add(const std::string& text);
-  /// `entries`: of trace_entry(), in rank order.
+  /// `entries`: from trace_entry(), in rank order.
   void finish(const std::string& workload, const StepRange& steps,
               const std::vector<nlohmann::json>& entries);
 
@@ -54,8 +53,8 @@ class TraceFile {
   bool is_empty_ = true;
 };
 
-/// For people: a line for each kind of transfer, and one of all: milliseconds in a step, exposed
-/// and hidden, and bytes, as means over the ranks. "" without any transfer.
+/// Text for people: one line per kind of transfer, and one for all, with milliseconds per step,
+/// exposed and hidden, and bytes, as means over the ranks. "" without transfers.
 std::string transfers_text(const std::vector<nlohmann::json>& entries);
 
 }  // namespace telemetry

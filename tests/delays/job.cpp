@@ -1,5 +1,4 @@
 // A small training job of the real program.
-// Hides the generated images, the launcher's command line, and the preloaded delays.
 #include "job.h"
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using telemetry::Subsystem;
 
-constexpr int kTextColumns = 2000;  ///< no line is broken
+constexpr int kTextColumns = 2000;  ///< wide enough that no line wraps
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 std::size_t at(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }

@@ -1,5 +1,4 @@
-// A small training job of the real program on two ranks, and what its own account says of it.
-// Hides the generated images, the launcher's command line, and the preloaded delays.
+// A small training job of the real program on two ranks, and its own account of the time.
 #pragma once
 
 #include <filesystem>
@@ -15,25 +14,25 @@
 
 namespace delays {
 
-/// What a run left.
+/// The results of a run.
 struct Ended {
   int status = -1;
   std::string err;
-  telemetry::Report telemetry;  ///< no ranks where the run left none
+  telemetry::Report telemetry;  ///< without ranks if the run left no telemetry file
   analysis::RunReport run;
-  std::string text;  ///< of `trainmark analyze`
+  std::string text;  ///< output of `trainmark analyze`
 
   double seconds(int rank, telemetry::Subsystem subsystem) const;
   double within_s(int rank, telemetry::Subsystem outer, telemetry::Subsystem inner) const;
-  /// All that this rank did in training but exchange.
+  /// Seconds of this rank's work in training, without exchange.
   double work_s(int rank) const;
-  /// Seconds of delay that cannot be mistaken for this run's own time, however busy the machine:
-  /// three times its training, and some seconds.
+  /// Seconds of delay that cannot be mistaken for this run's own time on a busy machine: three
+  /// times its training time, plus some seconds.
   double large_delay_s() const;
-  /// What two runs like this one may differ by for no reason.
+  /// Seconds by which two runs like this one may differ at random.
   double noise_s() const;
   std::int64_t count(int rank, telemetry::Counter counter) const;
-  /// The straggler of this phase; null where nobody was waited for in it.
+  /// The straggler of this phase; null if no rank was waited for.
   const analysis::Straggler* straggler_in(const std::string& phase) const;
 };
 
@@ -41,14 +40,14 @@ struct Ended {
 class Job {
  public:
   Job();
-  /// Changes the configuration: "/training/global_batch_size" and a value.
+  /// Sets a value of the configuration: "/training/global_batch_size".
   void set(const std::string& pointer, const nlohmann::json& value);
-  /// Variables of the environment for both ranks; with any, the delays are preloaded.
+  /// Sets an environment variable on both ranks; any variable also preloads the delays.
   void delay(const std::string& variable, const std::string& value);
-  /// Puts this command before mpirun's, and these options behind it.
+  /// Puts `before` in front of the mpirun command, and `options` after it.
   void launch_by(const std::string& before, const std::string& options);
   Ended run();
-  /// Seconds that the delays say to have taken, by their words.
+  /// Seconds of injected delay, by the word that selects it.
   std::map<std::string, double> injected() const;
   const std::filesystem::path& folder() const { return directory_.path(); }
   std::filesystem::path log_path() const;
@@ -62,8 +61,8 @@ class Job {
   std::string before_, options_;
 };
 
-/// Measures anew, three times at most, until nothing fails; only the last one's failures count.
-/// Others that use the CPUs may spoil one measurement, a fault of the program spoils each.
+/// Repeats a measurement up to three times until nothing fails; only the last attempt's failures
+/// count. Other users of the CPUs may disturb one measurement; a bug affects all of them.
 void expect_in_one_of_three(const std::function<void()>& measure);
 
 }  // namespace delays

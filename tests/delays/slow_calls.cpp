@@ -1,10 +1,9 @@
-// A library to preload: makes chosen calls of one rank slow, from outside of the program.
-// Hides the calls behind the names it takes. Told by the environment:
-//   DELAY_RANK      the rank that is slow
+// A library to preload that makes selected calls of one rank slow. Environment variables:
+//   DELAY_RANK      the slow rank
 //   DELAY_READS     "/train/:15,/validation/:60": milliseconds before each pread of a file whose
-//                   path holds the first word
+//                   path contains the word
 //   DELAY_COMPUTE   microseconds before each oneDNN primitive
-//   DELAY_REPORT    file that gets a line "WORD SECONDS" for each: what was waited in all
+//   DELAY_REPORT    file that gets a line "WORD SECONDS" for each word: the total delay
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -85,7 +84,7 @@ class Delays {
   SlowPath compute_;
 };
 
-/// Made by the first call, whoever makes it.
+/// Created by the first call from any thread.
 Delays& delays() {
   static Delays instance;
   return instance;
@@ -119,8 +118,8 @@ int dnnl_primitive_execute(const void* primitive, void* stream, int count, const
   return real(primitive, stream, count, arguments);
 }
 
-/// Reports here, while the launcher still waits: it ends the others once a rank has told of
-/// failure, and a rank that ends so tells nothing when its objects go.
+/// Reports here, while the launcher still waits: it ends the other ranks once one has failed, and a
+/// rank ended by it does not run destructors.
 int MPI_Finalize() {
   static auto* const real = next<int()>("MPI_Finalize");
   delays().report();

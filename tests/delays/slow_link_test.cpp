@@ -1,5 +1,4 @@
-// Two hosts joined by a slow link: both ranks' exchange grows to what the link's rate makes of it.
-// Hides the command line between the hosts.
+// Two hosts with a slow link: both ranks' exchange grows to the time that the link's rate implies.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +34,7 @@ Ended run_between_hosts(const std::string& rate) {
 void expect_time_in_exchange_on_both_sides() {
   const Ended fast = run_between_hosts("unlimited");
   ASSERT_THAT(fast.status, kTrained) << fast.err;
-  // Each of two ranks sends all that it gives: at this rate, that takes the delay.
+  // Each of two ranks sends all of its bytes over the link: at this rate, that takes delay_s.
   const auto sent = static_cast<double>(fast.count(0, Counter::kBytesSent));
   const double delay_s = fast.large_delay_s(), noise_s = fast.noise_s();
   const double bytes_per_s = sent / delay_s;
@@ -48,7 +47,7 @@ void expect_time_in_exchange_on_both_sides() {
       return static_cast<double>(run.count(rank, Counter::kExchangeTotalNs)) * 1e-9;
     };
     EXPECT_GT(total_s(slow), 0.9 * delay_s) << "rank " << rank;
-    // There and back may follow each other, and TCP's headers come on top.
+    // The two directions may run one after the other, and TCP headers add to the bytes.
     EXPECT_LT(total_s(slow), 2.2 * delay_s + total_s(fast) + noise_s) << "rank " << rank;
     const double more_s =
         slow.seconds(rank, Subsystem::kExchange) - fast.seconds(rank, Subsystem::kExchange);

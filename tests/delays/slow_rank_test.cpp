@@ -1,5 +1,4 @@
-// One rank that computes slowly, or that the machine stops now and then.
-// Hides nothing.
+// One rank that computes slowly, or that is stopped now and then.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,7 +27,8 @@ using Milliseconds = std::chrono::milliseconds;
 const auto kTrained = AnyOf(0, 6);
 
 void expect_slow_forward_and_backward() {
-  // Of 20 steps, which convert no layouts; convolutions that are matrix products are none.
+  // Primitives in 20 steps, without layout conversions; convolutions computed as matrix products
+  // use none.
   constexpr double kPrimitives = 20 * 85;
   Job job;
   const Ended usual = job.run();
@@ -60,7 +60,7 @@ TEST(SlowRank, IsSlowInForwardAndBackwardAndTheOthersWait) {
   delays::expect_in_one_of_three(expect_slow_forward_and_backward);
 }
 
-/// Stops the process again and again while the job goes on; returns for how long in all.
+/// Stops the process repeatedly while the job runs; returns the total time stopped.
 double stop_now_and_then(pid_t process, const std::future<Ended>& job) {
   constexpr Milliseconds kStopped(150), kRunning(50);
   double stopped_s = 0.0;
@@ -88,7 +88,7 @@ void expect_stopped_rank_named() {
   const Ended ended = running.get();
   ASSERT_THAT(ended.status, kTrained) << ended.err;
   ASSERT_GT(stopped_s, 1.5) << "the job was over too early";
-  // What stops hit while the rank was itself in exchange held up both there.
+  // Stops while the rank itself was in exchange delayed both ranks there.
   const double longer_s = ended.work_s(1) - ended.work_s(0);
   EXPECT_GT(longer_s, 0.3 * stopped_s);
   EXPECT_LT(longer_s, 1.3 * stopped_s);

@@ -1,5 +1,4 @@
-// One rank whose files are slow to read: its input grows, the others' exchange does, nothing else.
-// Hides nothing.
+// One rank whose files are slow to read: its input and the others' exchange grow, nothing else.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ using telemetry::Subsystem;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-/// The target of these runs is not meant to be reached, but may be.
+/// The target is not expected to be reached, but may be.
 const auto kTrained = AnyOf(0, 6);
 
 std::int64_t milliseconds_each(double seconds, int reads) {
@@ -42,7 +41,7 @@ void expect_waiting_in_input() {
   ASSERT_GE(reading_s, delay_s);
   ASSERT_GE(judging_s, 0.5 * delay_s);
 
-  // The reader works ahead while the rank works or waits for the other: that much may be hidden.
+  // Reads overlap with the rank's work and waiting: that much of the delay may be hidden.
   const double input_s = ended.seconds(1, Subsystem::kInput);
   const double hidden_s = ended.work_s(1) - input_s + ended.seconds(1, Subsystem::kExchange);
   EXPECT_GE(input_s, reading_s - hidden_s - noise_s);
@@ -58,7 +57,7 @@ void expect_waiting_in_input() {
         << to_string(other);
   }
 
-  // Evaluation lasts as long on both, and tells inside who read and who waited.
+  // Evaluation takes the same time on both ranks; its inner scopes show who read and who waited.
   const Subsystem evaluation = Subsystem::kEvaluation;
   EXPECT_NEAR(ended.seconds(1, evaluation), ended.seconds(0, evaluation), noise_s);
   EXPECT_GE(ended.within_s(1, evaluation, Subsystem::kInput), 0.5 * judging_s);

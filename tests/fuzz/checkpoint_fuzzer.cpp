@@ -1,5 +1,5 @@
-// Any bytes as the header of a checkpoint, and as what it says of its run: a DataError or places
-// that lie within the file, never a crash. Hides the checksum, which no fuzzer would guess.
+// Arbitrary bytes as the header and the record of a checkpoint: a DataError or places within the
+// file, never a crash. The checksum is added, as no fuzzer would guess it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

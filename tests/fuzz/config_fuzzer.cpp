@@ -1,5 +1,5 @@
-// Any bytes as a configuration file and its overrides: a ConfigError or a value, never a crash.
-// Hides how the input is divided: overrides stand before the first empty line, one a line.
+// Arbitrary bytes as a configuration file and its overrides: a ConfigError or a value, never a
+// crash. The overrides precede the first empty line, one per line.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_every_type(reader);
     read_every_type(reader.object("inner", "a section"));
     reader.reject_unknown();
-    // What was accepted is written beside the log, so it must be printable.
+    // Accepted values are written next to the log, so they must be printable.
     fuzz::require(!reader.resolved().dump().empty());
   } catch (const base::ConfigError&) {
   }

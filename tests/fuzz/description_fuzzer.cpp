@@ -1,5 +1,5 @@
-// Any bytes as the description of a system, for each kind of round: findings, never an exception.
-// Hides how the input is divided: its first byte chooses the round.
+// Arbitrary bytes as the description of a system, for each kind of round: findings, never an
+// exception. The first byte selects the round.
 #include <cstdint>
 #include <string>
 

@@ -1,6 +1,6 @@
-// Any bytes as a log that is judged, audited and summed up for a submission, by the rules of every
-// round: a verdict with its reasons, never an exception or a crash.
-// Hides how the input is divided: its first byte chooses the round.
+// Arbitrary bytes as a log that is judged, audited and summarized for a submission by any round's
+// rules: a verdict with its reasons, never an exception or a crash. The first byte selects the
+// round.
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         *item);
   }
   const mllog::rules::Judgement judgement = judge.judgement();
-  // A verdict has its reasons, and none is stricter when warnings are errors.
+  // A failing verdict has a reason, and treating warnings as errors never turns a failure into a
+  // pass.
   bool has_error = false;
   for (const auto& found : judgement.findings) {
     has_error = has_error || found.finding.severity == mllog::Finding::Severity::kError;

@@ -1,5 +1,4 @@
-// Bytes as a file that exists in memory alone, for readers that take a path.
-// Hides memfd_create and the path under /proc.
+// Bytes as an in-memory file (memfd_create), for readers that take a path.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,7 +31,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// Ends the process, so that the fuzzer keeps the input, unless `holds`.
+/// Aborts unless `holds`, so that the fuzzer keeps the input.
 inline void require(bool holds) {
   if (!holds) std::abort();
 }

@@ -1,5 +1,4 @@
-// Any bytes as an MLPerf log: records and malformed records, never an exception or a crash.
-// Hides nothing.
+// Arbitrary bytes as an MLPerf log: records and malformed records, never an exception or a crash.
 #include <cmath>
 #include <cstdint>
 #include <sstream>

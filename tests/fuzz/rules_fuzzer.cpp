@@ -1,5 +1,5 @@
-// Any bytes as a file of rules, alone and over the program's own: a ConfigError, or rules that can
-// be applied, put in words and kept. Hides a log that most rules look at.
+// Arbitrary bytes as a rule file, alone and over the program's own: a ConfigError, or rules that
+// can be applied, put in words and copied.
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -42,7 +42,7 @@ RuleDocument read(const std::string& text, const std::string& name) {
                                   name);
 }
 
-/// Those of HPC, whose rounds are few.
+/// The HPC rules, as HPC has few rounds.
 const std::vector<RuleDocument>& own_rules() {
   static const std::vector<RuleDocument> all = [] {
     std::vector<RuleDocument> documents;

@@ -1,6 +1,5 @@
-// Any bytes as scaling.json and as a file of reference points: a figure or the reason why not, a
-// ConfigError or points that can be compared with.
-// Hides nothing.
+// Arbitrary bytes as scaling.json and as a file of reference points: a figure or the reason for
+// none, a ConfigError or usable points.
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes as an archive of images: a DataError or samples that lie within the file, never a
-// crash. Hides the bound on what is decoded, which keeps a run fast.
+// Arbitrary bytes as an archive of images: a DataError or samples that lie within the file, never a
+// crash. The amount of decoded data is limited, to keep runs fast.
 #include <algorithm>
 #include <vector>
 

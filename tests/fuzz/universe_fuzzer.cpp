@@ -1,5 +1,5 @@
-// Any bytes as a sample of the CosmoFlow benchmark: a DataError or counts in range, never a crash.
-// Hides the checksums, which no fuzzer would guess, and leaves out HDF5, whose library crashes.
+// Arbitrary bytes as a sample of the CosmoFlow benchmark: a DataError or counts in range, never a
+// crash. Adds checksums, which no fuzzer would guess, and skips HDF5, whose library crashes.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,5 @@
-// What users get wrong, each case with its message and exit code, given to the program itself.
-// Hides the small dataset and the way to a disk without space. (Damaged logs and archives byte by
-// byte: tests/fuzz.)
+// User errors, each with its message and exit code, given to the program itself. (Damaged logs and
+// archives byte by byte: tests/fuzz.)
 #include <gmock/gmock.h>
 #include <sys/mount.h>
 
@@ -108,7 +107,7 @@ TEST_F(BadInput, LabelOutOfRange) {
 }
 
 TEST_F(BadInput, ReadOnlyResultsFolder) {
-  // Below a file nothing can be made, not even by root.
+  // Nothing can be created below a file, not even by root.
   const std::string file = an_image().string();
   const Ended ended = run([&](json& c) { c["results"]["directory"] = file + "/results"; });
   expect(ended, kSystem,
@@ -118,7 +117,7 @@ TEST_F(BadInput, ReadOnlyResultsFolder) {
   expect(on_two, kSystem, HasSubstr("rank 0: "));
 }
 
-/// The environment in which `folder` is on a disk with so much room; no mount is needed.
+/// An environment in which `folder` is on a disk with `bytes` of free space; needs no mount.
 std::string with_room(const fs::path& folder, std::int64_t bytes) {
   return "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=" SHIM
          " TRAINMARK_TEST_DISK=" +
@@ -135,7 +134,7 @@ TEST_F(BadInput, DiskFullWhileStaging) {
     EXPECT_THAT(content(result(log)),
                 AllOf(HasSubstr("\"status\": \"aborted\""), HasSubstr("No space left on device")));
   }
-  // What was begun is no set to be trusted, and the next run removes it.
+  // The partial copy is not trusted, and the next run removes it.
   EXPECT_FALSE(fs::is_empty(folder_ / "near"));
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
@@ -157,7 +156,7 @@ TEST_F(BadInput, LogRenamedInTheRun) {
       comes([this] { return content(result("1.txt")).find("epoch_stop") != std::string::npos; }));
   fs::rename(result("1.txt"), result("1.lost"));
   for (const pid_t process : processes()) {
-    // The shell that started it must live to tell how it ended.
+    // Only the program: the shell that started it must live to report how it ended.
     if (content("/proc/" + std::to_string(process) + "/comm") == "trainmark\n") {
       ::kill(process, SIGTERM);
     }
@@ -188,7 +187,7 @@ TEST_F(BadInput, ModelThatDoesNotFitTheMemoryOfOneRank) {
 
 constexpr char kNoMount[] = "a tmpfs cannot be mounted here";
 
-/// A tmpfs of a few pages, where this process may mount one.
+/// A tmpfs of a few pages, if this process may mount one.
 class SmallDisk {
  public:
   SmallDisk(fs::path path, const char* options, unsigned long flags = 0) : path_(std::move(path)) {

@@ -1,5 +1,4 @@
-// Tests of the names of checkpoints, of what --resume means, and of what is removed.
-// Hides nothing.
+// Tests of checkpoint names, of what --resume means, and of what is removed.
 #include "runner/checkpoint_folder.h"
 
 #include <gmock/gmock.h>

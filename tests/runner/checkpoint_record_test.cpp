@@ -1,5 +1,4 @@
-// Tests of what a checkpoint says of its run, and of the comparison of configurations.
-// Hides nothing.
+// Tests of a checkpoint's record of its run, and of the comparison of configurations.
 #include "runner/checkpoint_record.h"
 
 #include <gmock/gmock.h>

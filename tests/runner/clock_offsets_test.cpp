@@ -1,5 +1,4 @@
-// Clocks of ranks that are told wrong on purpose, on as many ranks as the launcher gives.
-// Hides nothing.
+// Offsets of deliberately wrong clocks, on as many ranks as the launcher gives.
 #include "runner/clock_offsets.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +8,7 @@
 namespace runner {
 namespace {
 
-/// The machine's clock, wrong by so much.
+/// The machine's clock, off by `ahead_ns`.
 class WrongClock final : public base::Clock {
  public:
   explicit WrongClock(std::int64_t ahead_ns) : ahead_ns_(ahead_ns) {}
@@ -21,7 +20,7 @@ class WrongClock final : public base::Clock {
   std::int64_t ahead_ns_;
 };
 
-/// As if `node_size` ranks in turn were on a node of their own.
+/// Pretends that every `node_size` consecutive ranks are a node.
 Topology pretended(const Communicator& world, int node_size) {
   const int node = world.rank() / node_size;
   Topology topology{world.split(node, world.rank()), node, 0, {}};

@@ -1,5 +1,4 @@
-// Tests of exchanges to which each rank gives a part of its own size.
-// Hides how a part of more than 2 GiB finds room.
+// Tests of exchanges in which each rank passes a part of a size of its own.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,13 +26,13 @@ TEST(Parts, GathersAsManyNumbersOfEachOnEveryRank) {
   }
 }
 
-/// Bytes that rank `from` has for rank `to`; some have none for some.
+/// Bytes from rank `from` to rank `to`; 0 for some pairs.
 std::int64_t part_size(int from, int to) { return (3 * from + 5 * to) % 7; }
 std::byte part_value(int from, int to) { return static_cast<std::byte>(16 * from + to + 1); }
 
 using SizeOfRank = std::function<std::int64_t(int)>;
 
-/// Parts in rank order with a byte between neighbours.
+/// Parts in rank order with a gap of one byte between neighbours.
 RankParts parts_apart(const Communicator& world, const SizeOfRank& size) {
   std::vector<std::int64_t> apart;
   for (int r = 0; r < world.size(); ++r) apart.push_back(size(r) + 1);
@@ -65,7 +64,7 @@ TEST(Parts, SendsPartsOfAnySizeFromAllToAll) {
   Pending pending = world.start_alltoall(send, sent, receive, received);
   while (!pending.test()) {
   }
-  std::vector<std::byte> expected = buffer_for(received);  // gaps stay as they were
+  std::vector<std::byte> expected = buffer_for(received);  // gaps stay unchanged
   fill_parts(expected, received, [&](int from) { return part_value(from, me); });
   EXPECT_EQ(receive, expected);
 }
@@ -73,7 +72,7 @@ TEST(Parts, SendsPartsOfAnySizeFromAllToAll) {
 TEST(Parts, ScattersAndGathersPartsFromAnyRoot) {
   const Communicator world = Communicator::world();
   const int me = world.rank();
-  // All are under way at once.
+  // All operations are in flight at once.
   std::vector<std::vector<std::byte>> sends, receives, scattered, gathered;
   std::vector<Pending> pending;
   for (int root = 0; root < world.size(); ++root) {
@@ -103,7 +102,7 @@ TEST(Parts, ScattersAndGathersPartsFromAnyRoot) {
   }
 }
 
-/// A long span of addresses of which all but the end is the same few pages again and again.
+/// A large address range that maps the same few pages repeatedly, except for its end.
 class Repeated {
  public:
   static constexpr std::size_t kPeriod = std::size_t{1} << 25;
@@ -127,7 +126,7 @@ class Repeated {
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
   std::span<std::byte> all() const { return {begin_, bytes_}; }
-  /// Also what all the periods before hold.
+  /// Mapped by all periods but the last.
   std::span<std::byte> first() const { return {begin_, kPeriod}; }
   std::span<std::byte> last() const { return {begin_ + bytes_ - kPeriod, kPeriod}; }
 
@@ -137,7 +136,8 @@ class Repeated {
   std::byte* begin_ = nullptr;
 };
 
-/// Rank 0 sends more than an int counts to the last rank, behind a few bytes for the others.
+/// Rank 0 sends more bytes than an int can count to the last rank, after a few bytes for each other
+/// rank.
 class LongParts : public testing::Test {
  protected:
   static constexpr std::size_t kPeriods = 65;  // of 32 MiB: more than 2 GiB
@@ -196,7 +196,7 @@ TEST_F(LongParts, AreScatteredAndGathered) {
                      part_here(), 0)
       .wait();
   expect_part_here();
-  // And back, into pages that were cleared.
+  // And back, into cleared pages.
   if (world_.rank() == 0) {
     std::ranges::fill(long_->first(), std::byte{0});
     std::ranges::fill(long_->last(), std::byte{0});

@@ -1,5 +1,4 @@
 // Tests of the communicator, on as many ranks as the launcher gives.
-// Hides nothing.
 #include "runner/communicator.h"
 
 #include <gmock/gmock.h>
@@ -114,7 +113,7 @@ TEST(Communicator, GathersTextsOfUnequalLengthInRankOrder) {
 
 TEST(Communicator, GathersNumbersOverSeveralRounds) {
   const Communicator world = Communicator::world();
-  // The last rank sends so much that it takes more than one round, the first sends least.
+  // The last rank sends enough to need more than one round, the others little.
   const std::size_t unit = (std::size_t{1} << 22) / static_cast<std::size_t>(world.size());
   const std::size_t size = world.rank() + 1 == world.size() ? unit + 5 : 3;
   std::vector<float> mine(size, static_cast<float>(world.rank()));
@@ -146,7 +145,7 @@ void expect_allgather(const Communicator& world, int smallest) {
 
 TEST(Communicator, GathersUnequalPartsOnEveryRank) {
   expect_allgather(Communicator::world(), 2);
-  // Beyond what one call takes in total.
+  // More than one call collects in total.
   expect_allgather(Communicator::world(), (1 << 22) + 1);
 }
 
@@ -234,7 +233,7 @@ TEST(Communicator, CountsTheBytesThatItGivesToOtherRanks) {
   world.start_allreduce_sum(std::span<float>(floats)).wait();
   world.broadcast(std::as_writable_bytes(std::span(floats)), 0);
   std::int64_t expected = world.rank() == 0 ? 1200 : 800;
-  if (world.size() == 1) expected = 0;  // there is nobody else
+  if (world.size() == 1) expected = 0;  // there are no other ranks
   EXPECT_EQ(telemetry.count(telemetry::Counter::kBytesSent), expected);
 }
 
@@ -255,7 +254,7 @@ TEST(Communicator, TracesBlockingCallsAsTransfersAndLeavesOthersToWhoStartsThem)
   EXPECT_EQ(pending.bytes_sent(), 0);
   telemetry.end_step();
   if (world.size() == 1) {
-    EXPECT_TRUE(trace.transfers().empty());  // nothing goes anywhere
+    EXPECT_TRUE(trace.transfers().empty());  // nothing is transferred
     return;
   }
   ASSERT_EQ(trace.transfers().size(), 2U);

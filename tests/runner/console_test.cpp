@@ -1,5 +1,4 @@
-// Tests of what people see.
-// Hides nothing.
+// Tests of console output.
 #include "runner/console.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Tests of which files of shared memory are taken for a dead job's.
+// Tests of which shared memory files are taken for a dead job's.
 #include "runner/dead_segments.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // Facts as lines and tables.
-// Hides nothing.
 #include "runner/documents.h"
 
 #include <gtest/gtest.h>

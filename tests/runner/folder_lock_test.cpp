@@ -1,4 +1,4 @@
-// Tests of who may write a folder of checkpoints.
+// Tests of which run may write to a folder of checkpoints.
 #include "runner/folder_lock.h"
 
 #include <gmock/gmock.h>
@@ -24,8 +24,8 @@ using testing::HasSubstr;
 
 class FolderLockTest : public testing::Test {
  protected:
-  /// Another process takes the folder and dies with it: its word stays. `host` is where it says
-  /// that it is.
+  /// Another process takes the folder and dies; its record in the lock file stays. `host` is the
+  /// host that the record names.
   void die_with_it(const std::string& host) const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -44,7 +44,7 @@ class FolderLockTest : public testing::Test {
   FolderOwner mine() const { return {base::host_name(), ::getpid(), ""}; }
   std::string folder() const { return (directory_.path() / "saved").string(); }
   std::string live() const { return (directory_.path() / "result_1.live.json").string(); }
-  /// Replaces the file as a whole, as a run does.
+  /// Replaces the file atomically, as a run does.
   void show_life(int beat) const {
     std::ofstream(live() + ".new") << beat;
     fs::rename(live() + ".new", live());
@@ -84,13 +84,13 @@ TEST_F(FolderLockTest, IsHeldByAnotherProcessUntilThatIsKilled) {
   EXPECT_EQ(other_.process, child);
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  show_life(1);                    // what a killed run leaves
+  show_life(1);                    // the live file that a killed run leaves
   EXPECT_NE(take(60.0), nullptr);  // at once
 }
 
 TEST_F(FolderLockTest, IsNotTakenFromALivingRunOfAnotherHost) {
   show_life(0);
-  die_with_it("elsewhere");  // the lock of a file system that keeps locks within a host
+  die_with_it("elsewhere");  // as on a file system whose locks work within one host only
   std::jthread living([this](const std::stop_token& stop) {
     for (int beat = 1; !stop.stop_requested(); ++beat) {
       show_life(beat);
@@ -110,7 +110,7 @@ TEST_F(FolderLockTest, IsTakenFromADeadRunOfAnotherHost) {
 TEST_F(FolderLockTest, IsTakenWhereTheServerStillHoldsADeadHostsLock) {
   show_life(0);
   FolderOwner other;
-  // The lock lives on, as that of a host without power, though nobody shows life.
+  // The lock stays, as that of a host without power, but there is no sign of life.
   auto dead = FolderLock::take(folder(), {"elsewhere", 1, live()}, other);
   ASSERT_NE(dead, nullptr);
   dead->require_ours();
@@ -118,13 +118,13 @@ TEST_F(FolderLockTest, IsTakenWhereTheServerStillHoldsADeadHostsLock) {
   ASSERT_NE(ours, nullptr);
   EXPECT_THAT(base::thrown_message<base::SystemError>([&] { dead->require_ours(); }),
               HasSubstr("another one took it"));
-  dead.reset();  // leaves what is ours
+  dead.reset();  // leaves our lock in place
   ours->require_ours();
 }
 
 TEST_F(FolderLockTest, IsTakenFromAZombieWhereTheFileSystemHasNoLocks) {
   enum Answer { kRight, kNoFilter, kTakenFromTheLiving, kNotTakenFromAZombie };
-  // In a process of its own: a filter of system calls stays.
+  // In a separate process, as a filter of system calls cannot be removed.
   const pid_t judge = ::fork();
   if (judge == 0) {
     if (!base::refuse_locks()) ::_exit(kNoFilter);

@@ -1,5 +1,4 @@
-// Programs started by tests in a folder of the test's own, watched while they run.
-// Hides waiting.
+// Programs that tests start in a folder of their own and observe while they run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,11 +19,11 @@ class ProgramTest : public testing::Test {
 
   /// Processes of a job in this test's folder.
   std::vector<pid_t> processes() const { return outside::processes(folder_); }
-  /// Whether none of them is left, once those that the launcher has killed are gone.
+  /// Waits until none of them is left; returns whether that happened.
   bool all_end() const {
     return comes([this] { return processes().empty(); });
   }
-  /// The process of `rank`; 0 while there is none.
+  /// The process of `rank`; 0 if there is none.
   pid_t process_of(int rank) const { return outside::process_of(rank, folder_); }
 
   static bool is_stopped(pid_t process) {

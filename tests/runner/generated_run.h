@@ -1,5 +1,5 @@
-// Runs by the program itself on a few small samples that it generated, for tests from outside.
-// Hides where data, configuration and results lie. TRAINMARK is the program's path.
+// Runs of the program on a few small generated samples, for tests from outside. TRAINMARK is the
+// program's path.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 class GeneratedRun : public ProgramTest {
  protected:
-  /// `options`: of `trainmark generate`, which say how many samples of what size.
+  /// `options`: of `trainmark generate`, for the number and size of samples.
   GeneratedRun(std::string workload, std::string options)
       : workload_(std::move(workload)), options_(std::move(options)) {}
 
@@ -36,7 +36,7 @@ class GeneratedRun : public ProgramTest {
 
   /// The folder "train" or "validation".
   fs::path set(const std::string& part) const { return folder_ / "data" / part; }
-  /// Its file number `index`.
+  /// File number `index` of that folder.
   fs::path file(const std::string& part, std::size_t index) const {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(set(part))) files.push_back(entry.path());
@@ -69,15 +69,15 @@ class GeneratedRun : public ProgramTest {
     return (folder_ / name).string();
   }
 
-  /// `trainmark run` with the configuration as `change` leaves it; `before` precedes the program,
-  /// `options` follow.
+  /// `trainmark run` with the configuration changed by `change`; `before` precedes the program,
+  /// `options` follow it.
   template <class Change>
   Ended run(Change change, const std::string& before = "", const std::string& options = "") const {
     json object = config();
     change(object);
     return shell(before + TRAINMARK " run " + saved(object) + " " + options);
   }
-  /// The option to go on from a checkpoint of the first run.
+  /// The option to resume from a checkpoint of the first run.
   std::string resume_from(const std::string& name) const {
     return "--resume " + result("1.checkpoints/" + name).string();
   }
@@ -98,7 +98,7 @@ class GeneratedRun : public ProgramTest {
     return json::parse(planned.out);
   }
 
-  /// What a plan says that the rules find, each as "setting: text".
+  /// The rule findings of a plan, each as "setting: text".
   static std::vector<std::string> breaks_of(const json& planned) {
     std::vector<std::string> breaks;
     for (const json& one : planned.at("rules").at("findings")) {
@@ -108,7 +108,7 @@ class GeneratedRun : public ProgramTest {
     return breaks;
   }
 
-  /// What the plan gives the first rank, and what a run took there at most.
+  /// Planned bytes of the first rank, and the largest resident set measured there.
   struct Bytes {
     double planned = 0.0, taken = 0.0;
   };
@@ -129,7 +129,7 @@ class GeneratedRun : public ProgramTest {
     EXPECT_THAT(ended.err, message);
   }
 
-  /// The run with `change`, alone and on two ranks: nothing is left but the log of how it ended.
+  /// Runs with `change`, alone and on two ranks: only the log of how the run ended remains.
   template <class Change>
   void expect_everywhere(Change change, int status, const testing::Matcher<std::string>& message,
                          const std::string& environment = "") {
@@ -143,7 +143,7 @@ class GeneratedRun : public ProgramTest {
         EXPECT_FALSE(entry.path().string().ends_with(".part")) << entry.path();
         EXPECT_FALSE(entry.path().string().ends_with("weights.h5")) << entry.path();
       }
-      // A run that had begun says how it ended.
+      // A run that had begun logs how it ended.
       EXPECT_THAT(content(result("1.txt")), testing::AnyOf(testing::Not(HasSubstr("\"run_start\"")),
                                                            HasSubstr("\"status\": \"aborted\"")));
       fs::remove_all(folder_ / "results");
@@ -177,7 +177,7 @@ class GeneratedRun : public ProgramTest {
     }
     return found;
   }
-  /// Keys of the log in order, each once where it stands several times in a row.
+  /// Keys of the log in order, repetitions removed.
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;
     for (const json& record : records()) {
@@ -186,7 +186,7 @@ class GeneratedRun : public ProgramTest {
     }
     return keys;
   }
-  /// A run says of its log what `trainmark check` says of the file.
+  /// A run's verdict on its log must be that of `trainmark check`.
   void expect_verdict_of_check(const std::string& log = "1") const {
     const json telemetry = json::parse(content(result(log + ".telemetry.json")));
     const json& told = telemetry.at("provenance").at("rules");

@@ -1,5 +1,4 @@
 // Tests of the verdict on ranks that make no progress.
-// Hides nothing.
 #include "runner/hang.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +31,7 @@ Seen silent(int rank, double silent_s) {
   return seen;
 }
 
-/// On a host that letters from and to may be lost.
+/// On a host to and from which messages may be lost.
 Seen far(Seen seen) {
   seen.state.host = "node2";
   return seen;
@@ -77,7 +76,7 @@ TEST(FindHang, EndsAJobInWhichEveryRankWaits) {
 }
 
 TEST(FindHang, WantsMoreThanSilenceOfARankOnAnotherHost) {
-  // A network may lose letters while the job goes on, and no rank could go on for long alone.
+  // A network may lose messages while the job goes on, and no rank could go on for long alone.
   const Seen gone = far(silent(1, 30));
   EXPECT_EQ(verdict({at_work(0, "evaluation: forward", 0.1), gone}), "");
   EXPECT_EQ(verdict({waiting(0, 1), gone}), "");

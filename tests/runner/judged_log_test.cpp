@@ -1,5 +1,4 @@
-// A judge beside a log that is written: what it tells at once, and its verdict at the end.
-// Hides the configuration behind a run's rules.
+// A log judged while it is written: findings reported at once, and the final verdict.
 #include "runner/judged_log.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +31,7 @@ class HandClock final : public base::Clock {
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
-/// A log of the closed division as far as init_stop.
+/// A log of the closed division up to init_stop.
 struct JudgedLogTest : testing::Test {
   HandClock clock;
   LineSink file;
@@ -50,7 +49,7 @@ struct JudgedLogTest : testing::Test {
   void initialize(std::int64_t minutes) {
     log.event(keys::kSubmissionBenchmark, "resnet");
     log.event(keys::kSubmissionDivision, "closed");
-    log.event(keys::kOptName, "adagrad");  // broken, but told before the run
+    log.event(keys::kOptName, "adagrad");  // breaks a rule, but is reported before the run
     log.start(keys::kInitStart);
     clock.ms += minutes * kMinuteMs;
     log.end(keys::kInitStop);

@@ -1,4 +1,4 @@
-// The keys of the log of a run, part by part, in their order.
+// The keys of a run's log, part by part, in order.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace logged_keys {
 
 using Keys = std::vector<std::string>;
 
-/// From the first record to what the run discloses of its training.
+/// From the first record to the run's disclosures about its training.
 inline const Keys kSetup = {"submission_benchmark",
                             "submission_division",
                             "submission_org",
@@ -42,8 +42,8 @@ inline Keys joined(const std::vector<Keys>& parts) {
   return all;
 }
 
-/// Of a run of one epoch and one evaluation whose workload logs `own` before its one record of
-/// weights.
+/// The keys of a run with one epoch and one evaluation, whose workload logs `own` before its one
+/// weights_initialization record.
 inline Keys of_one_epoch(const Keys& own, const std::string& metric) {
   return joined({kSetup,
                  {"train_samples", "eval_samples", "seed", "quality_target"},

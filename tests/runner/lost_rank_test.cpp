@@ -1,5 +1,5 @@
-// Tests of jobs that lose a rank: killed, stopped, out of memory, standing still. All end, say why,
-// and leave nothing behind. Hides how a job is started and watched.
+// Tests of jobs that lose a rank: killed, stopped, out of memory, or stuck. All jobs end, say why,
+// and leave nothing behind.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,9 +23,9 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Long enough for ranks that a busy machine lets wait, short enough for a test.
+/// Long enough for ranks delayed by a busy machine, short enough for a test.
 constexpr int kHangTimeoutS = 5;
-/// What the program does when nobody says otherwise.
+/// The program's defaults.
 constexpr int kUsualHangTimeoutS = 600;
 constexpr int kLostTimeoutS = 8;
 constexpr double kGoneWithinS = 15.0;
@@ -37,9 +37,9 @@ class LostRank : public outside::ToyRun {
   }
   Ended run_on(int ranks, const std::string& file) const { return toy_on(ranks, "run " + file); }
 
-  /// Runs with a misfortune; the job must be gone in time, and no process be left.
+  /// Runs with a fault; the job must end in time and leave no process.
   Ended ends(int ranks, const json& strike, int hang_timeout_s = kUsualHangTimeoutS) const {
-    // What starting takes here and now is not the program's.
+    // The time to start is not counted.
     const double start_s = run_on(ranks, config({{"kind", "none"}})).seconds;
     fs::remove_all(folder_ / "results");
     const Ended run = run_on(ranks, config(strike, hang_timeout_s));
@@ -70,7 +70,7 @@ class LostRank : public outside::ToyRun {
 
 TEST_F(LostRank, EndsWhenOneIsKilled) {
   const Ended run = ends(2, {{"kind", "kill"}, {"rank", 1}, {"during", "train"}, {"step", 15}});
-  EXPECT_EQ(run.status, 137);  // the launcher's word for SIGKILL
+  EXPECT_EQ(run.status, 137);  // the launcher's exit code for SIGKILL
   EXPECT_THAT(run.err, HasSubstr("signal 9"));
   expect_aborted(testing::ContainsRegex(
       "told to end by SIGTERM during training.*; rank 1 .* does not answer any more"));
@@ -91,7 +91,7 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStopped) {
             HasSubstr("(MPI_Allreduce)"));
   EXPECT_THAT(run.err, HasSubstr("rank 0: rank 2 "));
   EXPECT_THAT(run.err, told);
-  EXPECT_THAT(run.err, Not(HasSubstr("rank 1: ")));  // once is enough
+  EXPECT_THAT(run.err, Not(HasSubstr("rank 1: ")));  // reported only once
   expect_aborted(told);
 }
 
@@ -101,7 +101,7 @@ TEST_F(LostRank, EndsAndNamesRankZeroWhereItIsTheOneThatIsStopped) {
   EXPECT_THAT(run.err,
               AllOf(HasSubstr("rank 1: rank 0 (host "), HasSubstr("has not been heard of for"),
                     HasSubstr("rank 1 waits in evaluation")));
-  // The launcher lets it go on for its SIGTERM, so that it can tell.
+  // For its SIGTERM the launcher resumes the stopped rank, which can then report.
   expect_aborted(AllOf(HasSubstr("told to end by SIGTERM during evaluation"),
                        HasSubstr("rank 0 was stopped or had no CPU time for "),
                        Not(HasSubstr("does not answer"))));
@@ -134,7 +134,7 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStoppedBeforeMpiStarts) {
               AllOf(HasSubstr("rank 0 (host "), HasSubstr("MPI's start has taken more than 3 s"),
                     HasSubstr("not all 3 ranks have come: stopped on this host ("),
                     HasSubstr("): rank 1 (process ")));
-  EXPECT_THAT(run.err, Not(HasSubstr("rank 2 (host ")));  // once is enough
+  EXPECT_THAT(run.err, Not(HasSubstr("rank 2 (host ")));  // reported only once
   EXPECT_FALSE(fs::exists(folder_ / "results"));
   EXPECT_TRUE(all_end());
 }
@@ -156,7 +156,7 @@ TEST_F(LostRank, EndsWhenOneIsStoppedWhileMpiEnds) {
   EXPECT_THAT(run.err,
               AllOf(HasSubstr("rank 0 (host "), HasSubstr("MPI's end has taken more than 8 s"),
                     HasSubstr("stopped on this host ("), HasSubstr("): rank 1 (process ")));
-  EXPECT_EQ(run_stop()["status"], "success");  // that was true when it was written
+  EXPECT_EQ(run_stop()["status"], "success");  // it was true when it was written
   EXPECT_TRUE(all_end());
 }
 
@@ -211,7 +211,7 @@ TEST_F(LostRank, LogsWhatAnotherRankFailedOf) {
 }
 
 TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
-  // As a scheduler does that lends the node to another job.
+  // As when a scheduler lends the node to another job.
   const Started job = start(mpirun(2) + TOY_PROGRAM " run " +
                             config({{"kind", "stop"}, {"rank", 1}, {"during", "evaluate"}}));
   ASSERT_TRUE(comes([this] { return is_stopped(process_of(1)); }));
@@ -219,7 +219,7 @@ TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
   ASSERT_EQ(::kill(first, SIGSTOP), 0);
   std::this_thread::sleep_for(std::chrono::seconds(kLostTimeoutS + 2));
   ::kill(first, SIGCONT);
-  // It is stopped at each of its evaluations.
+  // The rank is stopped at each of its evaluations.
   std::atomic<bool> ended = false;
   std::thread waker([&] {
     while (!ended && ::kill(second, SIGCONT) == 0) {

@@ -1,5 +1,4 @@
-// Tests of what a job that lost a rank while it staged leaves on node-local storage.
-// Hides nothing.
+// Tests of what a job that lost a rank during staging leaves on node-local storage.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +42,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   block("data/train");
   const Started job = start(mpirun(2) + TRAINMARK " run " + saved(config()));
   ASSERT_TRUE(comes([this] {
-    // The folder is made after the record.
+    // The folder is created after the record.
     return content(result("1.txt")).find("staging_start") != std::string::npos &&
            fs::exists(folder_ / "near") && !fs::is_empty(folder_ / "near");
   }));
@@ -63,7 +62,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   EXPECT_EQ(next.status, kTargetMissed) << next.err;
   EXPECT_GE(staged_bytes(result("2.telemetry.json")), bytes_below(folder_ / "data/train"));
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
-  // And what it read there is what lies in the dataset: training ends in the same bits.
+  // The staged copy equals the dataset: training ends with the same bits.
   json unstaged = config();
   unstaged["staging"]["mode"] = "none";
   ASSERT_EQ(shell(mpirun(2) + TRAINMARK " run " + saved(unstaged)).status, kTargetMissed);
@@ -72,7 +71,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
 
 class LostCopies : public LostStaging {
  protected:
-  /// What lies in the staging folder, as the program tells.
+  /// The copies in the staging folder, as the program lists them.
   std::vector<json> copies(const std::string& what = "--list") const {
     const Ended told = shell(TRAINMARK " stage " + saved(config()) + " " + what + " --json -");
     EXPECT_EQ(told.status, 0) << told.err;
@@ -130,7 +129,7 @@ TEST_F(StoppedStaging, LeavesNothingHalfDoneAndGoesOnWithTheSameCommand) {
   EXPECT_THAT(other.err, HasSubstr("stopped by a signal to another rank"));
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
 
-  // Later openings belong to the validation set: the training set is whole by then.
+  // Later files belong to the validation set: the training set is complete by then.
   std::size_t whole = 0;
   for (int opening = 2; opening < 20 && whole != 1; ++opening) {
     const Ended later = told(0, opening, 1);

@@ -1,5 +1,4 @@
-// Tests of the letters between watching threads, on as many ranks as the launcher gives.
-// Hides nothing.
+// Tests of messages between watching threads, on as many ranks as the launcher gives.
 #include "runner/mailbox.h"
 
 #include <arpa/inet.h>
@@ -14,7 +13,7 @@
 namespace runner {
 namespace {
 
-/// Longer than any letter takes on a busy machine.
+/// Longer than any message takes on a busy machine.
 constexpr double kPatienceS = 60.0;
 
 Letter letter_of(int rank, const std::string& text) {

@@ -1,4 +1,4 @@
-// Tests of the limit on MPI's start and end.
+// Tests of the time limit on MPI's start and end.
 #include "runner/mpi_guard.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ struct Ended {
   std::string err;
 };
 
-/// What becomes of a process in which `body` runs, and which then ends with 0.
+/// Runs `body` in a child process that exits with 0 afterwards.
 Ended in_a_process(const std::function<void()>& body) {
   const base::TemporaryDirectory folder;
   const std::string file = (folder.path() / "err").string();

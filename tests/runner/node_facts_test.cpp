@@ -1,4 +1,4 @@
-// Differences between nodes, and the description that follows from them.
+// Differences between nodes, and the description derived from them.
 #include "runner/node_facts.h"
 
 #include <gmock/gmock.h>

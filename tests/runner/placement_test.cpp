@@ -1,5 +1,4 @@
 // Tests of bindings and thread counts.
-// Hides nothing.
 #include "runner/placement.h"
 
 #include <gmock/gmock.h>
@@ -19,8 +18,8 @@ TEST(CurrentBinding, NamesTheCpusOfThisProcess) {
 
 TEST(ShareOfCpus, IsAllThatARankIsBoundToUnlessRanksOverlap) {
   EXPECT_EQ(share_of_cpus(4, 8, 8), 4);   // two ranks, each bound to its half
-  EXPECT_EQ(share_of_cpus(8, 16, 8), 4);  // two ranks, bound to nothing
-  EXPECT_EQ(share_of_cpus(8, 24, 8), 2);  // three ranks: never beyond the node
+  EXPECT_EQ(share_of_cpus(8, 16, 8), 4);  // two ranks, unbound
+  EXPECT_EQ(share_of_cpus(8, 24, 8), 2);  // three ranks: never more than the node has
   EXPECT_EQ(share_of_cpus(2, 16, 2), 1);  // more ranks than CPUs
 }
 

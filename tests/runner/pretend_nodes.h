@@ -7,7 +7,7 @@
 
 namespace runner {
 
-/// `count` nodes, or as many as there are ranks, of neighbouring ranks. Collective.
+/// Collective. Distributes consecutive ranks over `count` nodes, at most one node per rank.
 inline Topology pretend_nodes(const Communicator& world, int count) {
   count = std::min(count, world.size());
   const int mine = world.rank() * count / world.size();

@@ -1,5 +1,4 @@
-// Tests of the program from outside: exit codes, files, signals, ranks that fail.
-// Hides how it is started and watched.
+// Tests of the program from outside: exit codes, files, signals, failing ranks.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -113,7 +112,7 @@ TEST_F(ProgramTest, EndsADivergedRunWithItsReasonAndWithoutWeights) {
 }
 
 TEST_F(ProgramTest, StopsASetOnASignalAndKeepsWhatIsFinished) {
-  // Each run of the set gets the signal; the first ends it.
+  // Each run of the set would get the signal; the first one ends the set.
   const Ended run = toy_on(2, "run --runs 3 " + config({{"model", {{"signal_at_step", 15}}}}));
   EXPECT_EQ(run.status, 7) << run.err;
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
@@ -126,7 +125,7 @@ TEST_F(ProgramTest, EndsTheJobWithinSecondsWhenOneRankThrows) {
       toy_on(3, "run " + config({{"model", {{"throw_at_step", 7}, {"throwing_rank", 1}}}}));
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err, HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
-  EXPECT_LT(run.seconds, 60.0);  // far from a hang, also where other work delays the launcher
+  EXPECT_LT(run.seconds, 60.0);  // far from a hang, even if other work delays the launcher
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_start\""));
 }
 
@@ -150,7 +149,7 @@ TEST_F(ProgramTest, TellsADriftOfReplicasOnce) {
   EXPECT_THAT(run.err,
               HasSubstr("rank 0: after step 10 of epoch 1 the parameters of ranks 2 differ"));
   EXPECT_THAT(run.err, Not(HasSubstr("rank 2: after")));
-  EXPECT_LT(run.seconds, 60.0);  // far from a hang, also where other work delays the launcher
+  EXPECT_LT(run.seconds, 60.0);  // far from a hang, even if other work delays the launcher
 }
 
 TEST_F(ProgramTest, PlansWithoutWritingAnything) {

@@ -1,4 +1,4 @@
-// Tests of keys under their old names.
+// Tests of configuration keys under their old names.
 #include "runner/renamed_keys.h"
 
 #include <gmock/gmock.h>

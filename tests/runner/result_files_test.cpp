@@ -1,5 +1,4 @@
-// Tests of claiming result files, also by processes that race for them.
-// Hides nothing.
+// Tests of claiming result files, also by racing processes.
 #include "runner/result_files.h"
 
 #include <gmock/gmock.h>

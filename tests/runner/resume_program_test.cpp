@@ -1,5 +1,4 @@
 // Tests of saving and resuming from outside: signals, exit codes, messages, full disks.
-// Hides how the toy program is started.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -78,7 +77,8 @@ TEST_F(ResumeProgram, KeepsTheLastByStepsAndResumesAKilledRun) {
 }
 
 TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
-  // No step is due before the signal's, so that what is saved is what the signal stopped.
+  // No checkpoint is due before the signal, so that the saved state is where the signal stopped the
+  // run.
   const std::string saving = config({{"checkpoint", {{"every_steps", 1000}}}});
   ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
   int run = 1;
@@ -88,8 +88,7 @@ TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
     const Ended stopped = toy_on(2, "run " + stopping + " --set model.signals=2");
     EXPECT_EQ(stopped.status, 7) << signal << stopped.err;
     const std::string name = "result_" + std::to_string(++run);
-    // Where the machine is so busy that this takes longer than mpirun would wait, the log says
-    // where.
+    // If a busy machine takes longer than mpirun waits, the log says where the run was.
     EXPECT_THAT(
         content(results(name + ".txt")),
         testing::ContainsRegex("(stopped|told to end) by SIG" + signal + " (after|during) "));
@@ -146,7 +145,7 @@ TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
   EXPECT_EQ(toy_on(2, "run " + saving + " --resume --set seed=6").status, 3);
   EXPECT_EQ(toy_on(2, "run " + saving + " --resume --runs 2").status, 2);
   EXPECT_FALSE(fs::exists(results("result_2.txt")));
-  // What has no effect on the mathematics may change, and a seed of 0 takes the checkpoint's.
+  // Keys without effect on the mathematics may change, and a seed of 0 means the checkpoint's.
   EXPECT_EQ(toy_on(2, "run " + saving +
                           " --resume --set seed=0 --set checkpoint.keep_last=9 --set "
                           "epochs=9")
@@ -180,7 +179,7 @@ TEST_F(ResumeProgram, BeginsWhereNothingIsSavedIfItMay) {
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
   EXPECT_EQ(toy_on(1, "run " + saving + " --resume-or-start --resume").status, 2);
   EXPECT_EQ(toy_on(1, "run " + saving + " --resume-or-start --runs 2").status, 2);
-  // That run has come to its end: the next one is a new one.
+  // That run has ended by itself: the next one is a new one.
   const Ended next = toy_on(1, "run " + saving + " --resume-or-start --set seed=0");
   EXPECT_EQ(next.status, 6) << next.err;
   EXPECT_THAT(next.err, HasSubstr("its run is finished"));
@@ -209,7 +208,7 @@ TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
   EXPECT_EQ(second("--resume-or-start").status, 6);
   EXPECT_EQ(saved("result_2.checkpoints").size(), 2U);
   EXPECT_EQ(saved().size(), 2U);
-  // Dead, it owns nothing any more; its state is that of the run that went through.
+  // A dead run owns nothing; its state is that of the run that completed.
   ASSERT_EQ(::kill(first.process, SIGKILL), 0);
   outside::wait(first);
   fs::remove_all(results("result_2.checkpoints"));
@@ -247,7 +246,7 @@ TEST_F(ResumeProgram, PlansSizeAndPlace) {
 
 TEST_F(ResumeProgram, EndsOnAFullDiskWithTheCheckpointBeforeAsItWas) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  // HDF5's own bytes, a piece of rank 1, and what rank 0 writes late.
+  // HDF5's own bytes, a piece of rank 1, and rank 0's late writes.
   for (const char* fault : {"0:full:1", "1:full:1", "0:full:5"}) {
     SCOPED_TRACE(fault);
     fs::remove_all(folder_ / "results");

@@ -1,5 +1,5 @@
 // Tests of saving and resuming within the run loop: when, what is logged, and the same values
-// again. Hides how a run is put together.
+// again.
 #include "runner/resume.h"
 
 #include <gmock/gmock.h>
@@ -126,7 +126,7 @@ TEST(Resume, GoesOnInTheMiddleOfAnEpochAsIfNothingHadHappened) {
   EXPECT_THAT(bench.epochs_of("resumed"), ElementsAre(8));
   EXPECT_THAT(bench.epochs_of("epoch_start"), ElementsAre(8));
   EXPECT_THAT(bench.epochs_of("eval_accuracy"), ElementsAre(8));
-  // The loss of the epoch counts its steps before the checkpoint too.
+  // The epoch's loss includes its steps before the checkpoint.
   const auto loss = [](const Bench& from) {
     double last = 0.0;
     for (const json& record : from.lines.records) {
@@ -159,7 +159,7 @@ class CutEpochs : public testing::TestWithParam<std::int64_t> {
     return {{"evaluation", {{"per_epoch", 3}}},
             {"checkpoint", {{"every_steps", steps}, {"keep_last", 1}}}};
   }
-  /// Of a key's records: where they stand, and what they tell.
+  /// Metadata and value of each record of a key.
   static std::vector<std::string> told(const Bench& from, const std::string& key) {
     std::vector<std::string> all;
     for (const json& record : from.lines.records) {
@@ -188,7 +188,7 @@ TEST_P(CutEpochs, GoOnWithTheSameEvaluations) {
   const std::int64_t steps = GetParam();
   EXPECT_EQ(point.record.position.epoch_num, 1 + steps / 10);
   EXPECT_EQ(point.record.position.steps_in_epoch, steps % 10);
-  // Those of whole epochs, and of this one.
+  // Evaluations of completed epochs, and of this one.
   const std::int64_t before = steps / 10 * 3 + steps % 10 / 3;
   EXPECT_EQ(point.record.position.evaluations.size(), static_cast<std::size_t>(before));
   const RunOutcome resumed = bench.run(&point);
@@ -200,7 +200,7 @@ TEST_P(CutEpochs, GoOnWithTheSameEvaluations) {
   for (const char* key : {"eval_start", "eval_stop", "eval_accuracy"}) {
     EXPECT_EQ(told(bench, key), last_of(told(plain, key), later)) << key;
   }
-  // Of the blocks only the one under way begins elsewhere.
+  // Only the current block begins elsewhere.
   const auto blocks = told(bench, "block_start"), all_blocks = told(plain, "block_start");
   if (steps == 80) {
     EXPECT_TRUE(blocks.empty());
@@ -214,7 +214,7 @@ TEST_P(CutEpochs, GoOnWithTheSameEvaluations) {
 }
 
 // In the first part of an epoch, at its end, within the second, at the last evaluation, and at the
-// end of an epoch, which is none.
+// end of an epoch, where there is no evaluation.
 INSTANTIATE_TEST_SUITE_P(Steps, CutEpochs, testing::Values(71, 73, 74, 76, 79, 70, 80));
 
 TEST(Resume, CountsWhatWasTrainedWhereItStopsAtOnce) {
@@ -239,7 +239,7 @@ TEST(Resume, CountsWhatWasTrainedWhereItStopsAtOnce) {
   }
 }
 
-/// Epochs of ten steps with so many evaluations; a signal comes during that step.
+/// Epochs of ten steps with `per_epoch` evaluations; a signal comes during step `steps`.
 class StoppedRun : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t>> {};
 
 TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
@@ -247,7 +247,7 @@ TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
   const json evaluation = {{"per_epoch", per_epoch}};
   Bench plain(json{{"evaluation", evaluation}});
   const RunOutcome undisturbed = plain.run();
-  // The schedule is there to have the run look around after that step.
+  // The schedule makes the run check for signals after that step.
   Bench bench(json{{"evaluation", evaluation}, {"checkpoint", {{"every_steps", steps}}}});
   bench.script.at_step = [&, last = steps](std::int64_t step) {
     const bool mine = bench.world.rank() == bench.world.size() - 1;
@@ -278,7 +278,7 @@ TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
   }
 }
 
-// Within an epoch, within its last part, before an evaluation, and after a part that has none.
+// Within an epoch, within its last part, before an evaluation, and after a part without one.
 INSTANTIATE_TEST_SUITE_P(Evaluations, StoppedRun,
                          testing::Combine(testing::Values(1, 3, 5),
                                           testing::Values(4, 6, 10, 19, 80)));
@@ -327,12 +327,12 @@ TEST(Resume, EndsAtOnceWhenNoEpochIsLeft) {
   EXPECT_EQ(resumed.status, RunStatus::kTargetMissed);
   EXPECT_EQ(resumed.epochs, 8);
   EXPECT_EQ(resumed.evaluations.size(), 8U);
-  // A target that was lowered meanwhile may be met already.
+  // A target lowered in the meantime may already be met.
   bench.config->target_quality = 0.7;
   EXPECT_EQ(bench.run(&point).status, RunStatus::kSuccess);
 }
 
-/// As the version before saved it.
+/// As the previous version saved it.
 TEST(Resume, TakesACheckpointThatHasAKeyUnderItsOldName) {
   Bench bench;
   const json before = {{"seed", 7}, {"training", {{"bn_group_size", 4}}}};

@@ -1,5 +1,4 @@
 // Runs that the program judges by MLPerf's rules: before they begin, and at their end.
-// Hides the small dataset.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +21,8 @@ using testing::Not;
 
 constexpr int kUsage = 2, kNonCompliant = 5, kTargetMissed = 6;
 
-/// A configuration for MLPerf's own data, which need not be there: it says how many samples it has.
+/// A configuration for MLPerf's own data, which need not exist: the configuration has the number of
+/// samples.
 class MlperfConfigs : public outside::ProgramTest {
  protected:
   /// As somebody would submit it.
@@ -30,7 +30,7 @@ class MlperfConfigs : public outside::ProgramTest {
     json object =
         json::parse(content(fs::path(CONFIGS) / workload / "mlperf.json"), nullptr, true, true);
     object["submission"]["org"] = "Someone";
-    object["training"]["precision"] = "f32";  // which every CPU has
+    object["training"]["precision"] = "f32";  // supported by every CPU
     return object;
   }
   Ended run(const json& object, const std::string& options) const {
@@ -38,13 +38,13 @@ class MlperfConfigs : public outside::ProgramTest {
     return shell(std::string(TRAINMARK) + " run " + (folder_ / "run.json").string() +
                  " --set results.directory=" + (folder_ / "results").string() + " " + options);
   }
-  /// What a dry run says in /rules.
+  /// The member /rules of a dry run.
   json rules_of(const json& object, const std::string& options = "") const {
     const Ended plan = run(object, "--dry-run --json - " + options);
     EXPECT_EQ(plan.status, 0) << plan.err;
     return json::parse(plan.out).at("rules");
   }
-  /// The errors among them, each as "rule setting".
+  /// The errors among the findings, each as "rule setting".
   std::vector<std::string> errors_of(const json& object, const std::string& options = "") const {
     std::vector<std::string> errors;
     const json rules = rules_of(object, options);
@@ -73,7 +73,7 @@ TEST_F(MlperfConfigs, BreakNoRuleOfTheirRound) {
 TEST_F(MlperfConfigs, AreJudgedByTheRoundThatIsAskedFor) {
   const json rules = rules_of(closed("resnet50"), "--round training-2.1");
   EXPECT_EQ(rules["round"], "training-2.1");
-  EXPECT_EQ(rules["findings"], json::array());  // it asks for the names of all tensors, too
+  EXPECT_EQ(rules["findings"], json::array());  // this round requires the names of all tensors, too
   EXPECT_EQ(rules_of(closed("cosmoflow"), "--round 1.0 --set submission.division=open")["round"],
             "hpc-1.0")
       << "a number that two usages have leaves the benchmark to decide";
@@ -95,7 +95,7 @@ TEST_F(MlperfConfigs, RefuseARoundThatIsNotThere) {
   EXPECT_FALSE(fs::exists(folder_ / "results"));
 }
 
-/// One change to a configuration that breaks nothing, and the one rule that it breaks.
+/// A change to a configuration that breaks no rule, and the one rule that the change breaks.
 struct Change {
   const char* workload;
   const char* pointer;

@@ -1,5 +1,4 @@
-// Tests of the configuration keys that belong to every workload.
-// Hides nothing.
+// Tests of the configuration keys that all workloads share.
 #include "runner/run_config.h"
 
 #include <gmock/gmock.h>

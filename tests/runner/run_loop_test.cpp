@@ -1,5 +1,4 @@
 // Tests of the run loop with a toy workload, on as many ranks as the launcher gives.
-// Hides the log's lines.
 #include "runner/run_loop.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +28,7 @@ class LineSink final : public mllog::RecordSink {
   std::vector<std::string> lines;
 };
 
-/// One run and all that surrounds it; only rank 0's log has lines.
+/// One run with its dependencies; only rank 0's log has lines.
 struct Bench {
   explicit Bench(const json& overrides = json::object(), ToyScript toy_script = {})
       : script(std::move(toy_script)) {
@@ -149,7 +148,7 @@ TEST(RunOnce, EvaluatesWithinEpochs) {
                                          "block_stop"};
   std::vector<std::string> expected = {"epoch_start"};
   for (int i = 0; i < 3; ++i) append(expected, part);
-  // The last step of an epoch is behind its last evaluation.
+  // The last step of an epoch comes after its last evaluation.
   append(expected, {"block_start", "block_stop", "epoch_stop"});
   ASSERT_GE(keys.end() - began, static_cast<std::ptrdiff_t>(expected.size()));
   EXPECT_EQ(std::vector<std::string>(began, began + static_cast<std::ptrdiff_t>(expected.size())),
@@ -319,7 +318,7 @@ TEST(RunOnce, ComparesReplicasOnceForEachPartOfAnEpoch) {
                      {"evaluation", {{"per_epoch", per_epoch}}}},
                 script);
     bench.run();
-    // Three parts of three steps leave one more.
+    // Three parts of three steps leave one more step.
     EXPECT_EQ(hashes, 2 * (per_epoch == 3 ? 4 : per_epoch));
   }
 }
@@ -327,7 +326,7 @@ TEST(RunOnce, ComparesReplicasOnceForEachPartOfAnEpoch) {
 TEST(RunOnce, TellsADriftWithinAnEpochByItsSteps) {
   ToyScript script;
   script.drifting_rank = Communicator::world().size() - 1;
-  if (script.drifting_rank == 0) return;  // a rank alone agrees with itself
+  if (script.drifting_rank == 0) return;  // a single rank agrees with itself
   Bench bench(json{{"evaluation", {{"per_epoch", 2}}}}, script);
   EXPECT_THAT(base::thrown_message<AgreedError>([&] { bench.run(); }),
               testing::HasSubstr("after step 5 of epoch 1 the parameters of ranks " +
@@ -335,7 +334,7 @@ TEST(RunOnce, TellsADriftWithinAnEpochByItsSteps) {
 }
 
 TEST(RunOnce, LogsRankZerosOwnFailureBeforeItThrows) {
-  // On one rank alone: elsewhere the others would wait for the job's end, as they should.
+  // On one rank only: otherwise the others would wait for the job's end, as they should.
   if (Communicator::world().size() > 1) return;
   ToyScript script;
   script.throw_at_step = 4;

@@ -1,5 +1,4 @@
-// Run sets from outside: continued, shared, cut off, failing; and the JSON of results.
-// Hides how the program is started and watched.
+// Run sets from outside: continued, shared, interrupted, failing; and results as JSON.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -41,7 +40,7 @@ class RunSetTest : public outside::ToyRun {
     }
     return all;
   }
-  /// Starts it with output of its own, so that several can run at once.
+  /// Starts it with output files of its own, so that several can run at once.
   Started start_toy(const std::string& name, const std::string& arguments) const {
     fs::create_directories(folder_ / name);
     return outside::start(TOY_PROGRAM " " + arguments, folder_ / name);
@@ -107,7 +106,7 @@ TEST_F(RunSetTest, RefusesAnotherSetInItsFolder) {
 }
 
 TEST_F(RunSetTest, BeginsAMemberAnewThatWasKilledAndKeepsTheFinishedOnes) {
-  // Each step takes long enough to be killed in the midst of the second member.
+  // Steps take long enough to be killed in the middle of the second member.
   const std::string slow = "run --runs 3 " + config({{"model", {{"step_ms", 20}}}});
   const Started set = start(TOY_PROGRAM " " + slow);
   ASSERT_TRUE(comes(
@@ -131,7 +130,7 @@ TEST_F(RunSetTest, IsSharedByLaunchersThatRunAtTheSameTime) {
   const std::string run = "run --runs 6 " + config({{"model", {{"step_ms", 5}}}});
   const Started one = start_toy("one", run), other = start_toy("other", run);
   const Ended first = outside::wait(one), second = outside::wait(other);
-  // Who ends first may leave a member that the other one still runs.
+  // The process that ends first may leave a member that the other one still runs.
   EXPECT_THAT(first.status, testing::AnyOf(0, 8)) << first.err;
   EXPECT_THAT(second.status, testing::AnyOf(0, 8)) << second.err;
   EXPECT_EQ(std::min(first.status, second.status), 0);
@@ -247,7 +246,7 @@ TEST_F(RunSetTest, WritesTheResultToAFileAlsoWhenAnotherRankFails) {
   EXPECT_EQ(json::parse(content(file))["status"], "success");
 }
 
-/// The first run_start and the last run_stop of all logs, in milliseconds of the calendar.
+/// The first run_start and the last run_stop of all logs, in calendar milliseconds.
 std::pair<std::int64_t, std::int64_t> span_of_runs(const fs::path& folder, std::int64_t runs,
                                                    std::int64_t& start_spread_ms) {
   const auto time_of = [&](std::int64_t run, const std::string& key) {

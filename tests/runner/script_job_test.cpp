@@ -1,5 +1,5 @@
-// The shell part of job scripts for schedulers that are not here: each is started as its scheduler
-// does, with its variables, and with programs in place of its commands.
+// The shell part of job scripts for schedulers that are not installed. Each script is started as
+// its scheduler would, with its variables and with stand-ins for its commands.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ using outside::Ended;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A job of the toy's.
+/// A job of the toy.
 class JobShell : public outside::StandInTest {
  protected:
   /// Fifty steps.
@@ -65,7 +65,7 @@ TEST_F(JobShell, APbsJobRunsToItsEnd) {
 
 TEST_F(JobShell, APbsJobWarnsItselfBeforeItsLimitAndIsSubmittedAgainWhereItMayNotBeRerun) {
   const std::string programs = fake("qrerun", "no operator", 1) + fake("qsub", "13.server", 0);
-  step_ms_ = 400;  // the warning, after 12 s, finds it training on a busy machine, too
+  step_ms_ = 400;  // so that the warning after 12 s arrives during training on a busy machine, too
   const Ended first =
       job("pbs", "--preflight none --time 1 --signal-margin 48", pbs() + " " + programs);
   EXPECT_EQ(first.status, 0) << first.out << first.err;
@@ -87,7 +87,7 @@ TEST_F(JobShell, AnLsfJobEndsWithTheExitCodeThatQueuesItAgain) {
   step_ms_ = 300;
   const fs::path log = folder_ / "my results/box/toy/result_1.txt";
   const std::string environment = "LSB_JOBID=5 LSB_DJOB_HOSTFILE=" + hosts();
-  // -wa USR1: LSF sends it to the script, which writes its own number for this test to find.
+  // -wa USR1: LSF sends the signal to the script, which this test finds among the processes.
   std::thread warner([&] {
     EXPECT_TRUE(comes([&] { return content(log).find("eval_accuracy") != std::string::npos; }));
     for (const pid_t process : processes()) {
@@ -107,7 +107,7 @@ TEST_F(JobShell, AnLsfJobEndsWithTheExitCodeThatQueuesItAgain) {
 
 TEST_F(JobShell, AFluxJobStartsItsRanksWithFluxRun) {
   const std::string path = fake("flux", "", 0);
-  // flux getattr tells the job; flux run has options up to the program.
+  // flux getattr prints the job's id; flux run has options up to the program.
   std::ofstream(folder_ / "bin/flux")
       << "#!/bin/bash\necho \"$@\" >>" << (folder_ / "arguments").string() << R"sh(
 case $1 in

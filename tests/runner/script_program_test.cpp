@@ -1,5 +1,5 @@
-// The script command from outside: the examples in configs/jobs, errors, and how a script is handed
-// to a scheduler.
+// The script command from outside: the examples in configs/jobs, errors, and submission to a
+// scheduler.
 #include <gmock/gmock.h>
 
 #include "runner/stand_in.h"

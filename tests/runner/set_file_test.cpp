@@ -1,5 +1,4 @@
-// A run set's definition: made once, and held against what later launches want.
-// Hides nothing.
+// A run set's definition: created once, and compared with later launches.
 #include "runner/set_file.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +29,7 @@ class SetFileTest : public testing::Test {
     set.config = {{"seed", 7}, {"epochs", 3}, {"results", {{"directory", "a"}}}};
     return set;
   }
-  /// What open_set() says against `other` in the folder of wanted().
+  /// The error of open_set() for `other` in the folder of wanted().
   std::string refusal(const SetDefinition& other) {
     open_set(folder_, wanted());
     try {

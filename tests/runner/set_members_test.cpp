@@ -1,5 +1,4 @@
-// Members of a run set: their states, and claims of processes that race, die, and live elsewhere.
-// Hides how owners on other hosts are made up.
+// Members of a run set: their states, and claims by processes that race, die, or live elsewhere.
 #include "runner/set_members.h"
 
 #include <gmock/gmock.h>
@@ -21,14 +20,14 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Signs of life for tests: fast ones.
+/// Fast signs of life for tests.
 constexpr SetTimes kFast{0.02, 0.3, 0.01};
 
 class SetMembersTest : public testing::Test {
  protected:
   SetMembers members(std::int64_t runs = 4) { return {folder_.string(), runs, clock_, kFast}; }
 
-  /// A child claims the member, lets `work` run, and dies as if it were killed. Its process.
+  /// A child claims the member, runs `work`, and dies as if killed. Returns its process number.
   pid_t killed_owner(std::int64_t member, const std::function<void(MemberClaim&)>& work) {
     const pid_t child = fork();
     if (child == 0) {
@@ -43,7 +42,7 @@ class SetMembersTest : public testing::Test {
     return child;
   }
 
-  /// The newest attempt's owner is moved to another host.
+  /// Makes the newest attempt's owner appear on another host.
   void move_owner_elsewhere(std::int64_t member) {
     const std::string path = attempt_path(folder_, member, 1, kAttemptFile);
     Attempt attempt = parse_attempt(base::content(path), path);
@@ -152,7 +151,7 @@ TEST_F(SetMembersTest, RunOnAsLongAsAnOwnerElsewhereGivesSignsOfLife) {
   auto claim = set.claim(set.look(1));
   move_owner_elsewhere(1);
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(900);
-  while (std::chrono::steady_clock::now() < end) {  // three times as long as a silence may be
+  while (std::chrono::steady_clock::now() < end) {  // three times the permitted silence
     ASSERT_EQ(set.look(1).state, MemberState::kRunning);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -223,7 +222,7 @@ TEST_F(SetMembersTest, NameADamagedFile) {
 TEST(SetOwner, IsAliveDeadOrUnknown) {
   SetOwner owner = this_process();
   EXPECT_EQ(life_from_here(owner), Life::kAlive);
-  ++owner.process_start;  // its number was given to another process
+  ++owner.process_start;  // its number now belongs to another process
   EXPECT_EQ(life_from_here(owner), Life::kDead);
   owner.kernel = "another host's";
   EXPECT_EQ(life_from_here(owner), Life::kUnknown);

@@ -1,4 +1,4 @@
-// Completion and man pages, held against the help of each command, and used by the shells.
+// Completion and man pages, compared with the help of each command, and used by the shells.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -28,7 +28,7 @@ class ShellProgram : public outside::ProgramTest {
  protected:
   Ended toy(const std::string& arguments) const { return shell(TOY_PROGRAM " " + arguments); }
 
-  /// The names that `text` has at the beginnings of lines, two blanks behind the margin.
+  /// The names that `text` has at the beginnings of its lines, as captured by `pattern`.
   static Words names_in(const std::string& text, const std::string& pattern) {
     Words names;
     const std::regex name(pattern);
@@ -39,20 +39,20 @@ class ShellProgram : public outside::ProgramTest {
     }
     return names;
   }
-  /// By command, the names of its long options, as help tells them.
+  /// The names of each command's long options, from its help.
   std::map<std::string, Words> options_by_help() const {
     const std::string all = toy("--help").out;
     const std::string below = all.substr(all.find("Subcommands:"));
     std::map<std::string, Words> options;
     for (const std::string& command :
          names_in(below.substr(0, below.find("\n\n")), "^  ([a-z]+) ")) {
-      if (command == "analyze") continue;  // this build lacks it
+      if (command == "analyze") continue;  // not in this build
       options[command] = names_in(toy(command + " --help").out, "^  (?:-\\w,)?(--[a-z-]+)");
     }
     return options;
   }
 
-  /// What bash offers for the last of `words`.
+  /// The completions that bash offers for the last of `words`.
   Words completed(const std::string& words) const {
     std::ofstream(folder_ / "complete.sh")
         << "source " << (folder_ / "completion.bash").string() << "\nCOMP_WORDS=(" << words
@@ -132,7 +132,7 @@ TEST_F(ShellProgram, DescribesEveryCommandAndEveryOptionToZsh) {
 TEST_F(ShellProgram, GivesZshSpecificationsThatItTakes) {
   if (!has("zsh")) GTEST_SKIP() << "zsh is not installed";
   std::ofstream(folder_ / "_trainmark") << toy("completion zsh").out;
-  // compinit finds the function, and zsh itself completes in a terminal of its own.
+  // compinit finds the function, and zsh completes in a terminal of its own.
   std::ofstream(folder_ / "complete.zsh") << R"(
 zmodload zsh/zpty
 zpty shell zsh -f -i

@@ -1,5 +1,4 @@
-// A few small images and a run on them by the program itself, for tests from outside.
-// Hides the configuration's keys.
+// Runs of the program on a few small images, for tests from outside.
 #pragma once
 
 #include <sys/stat.h>
@@ -43,8 +42,8 @@ class SmallRun : public GeneratedRun {
     return last;
   }
 
-  /// The last image below `folder`, which is the last rank's, gives way to a pipe that nobody
-  /// writes to: whoever reads it waits, as on a file system that hangs.
+  /// Replaces the last image below `folder`, which belongs to the last rank, by a pipe without a
+  /// writer: reading it blocks, as on a hanging file system.
   void block(const std::string& folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder_ / folder)) {
       if (entry.is_regular_file()) blocked_ = std::max(blocked_, entry.path());

@@ -1,4 +1,4 @@
-// Tests of what a run that begins removes of runs that died, and what it leaves alone.
+// Tests of which files of dead runs a new run removes, and which it leaves alone.
 #include "runner/stale_files.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beyond what the kernel gives.
+/// Larger than any process number of the kernel.
 constexpr std::int64_t kNoProcess = 4194999;
 
 class StaleFiles : public testing::Test {
@@ -34,7 +34,7 @@ class StaleFiles : public testing::Test {
     fs::last_write_time(path, fs::file_time_type::clock::now() - age);
     return path;
   }
-  /// The sign of life of run `number`, as the program writes it.
+  /// The live file of run `number`, as the program writes it.
   fs::path put_live(int number, const std::string& host, std::int64_t process,
                     std::chrono::seconds age = std::chrono::seconds(0)) const {
     const fs::path path = folder_.path() / ("result_" + std::to_string(number) + ".live.json");

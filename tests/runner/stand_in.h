@@ -1,4 +1,4 @@
-// Programs that stand in for a scheduler's commands, in a folder of the test's own.
+// Programs that stand in for a scheduler's commands, in the test's folder.
 #pragma once
 
 #include <fstream>
@@ -10,7 +10,7 @@ namespace outside {
 
 class StandInTest : public ProgramTest {
  protected:
-  /// A program in `bin` that keeps its arguments and standard input, and prints `answer`.
+  /// A program in `bin` that records its arguments and standard input, and prints `answer`.
   std::string fake(const std::string& name, const std::string& answer, int exit_code) const {
     fs::create_directories(folder_ / "bin");
     const fs::path file = folder_ / "bin" / name;

@@ -1,5 +1,4 @@
 // The common start of members of a run set.
-// Hides the processes and threads that are the members.
 #include "runner/start_barrier.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +26,7 @@ class StartBarrierTest : public testing::Test {
   StartBarrier barrier(double timeout_s) {
     return {folder_, clock_, timeout_s, [this] { return stop_.load(); }, [] {}};
   }
-  /// When the member started, by the calendar; 0 where it did not, and `why` tells.
+  /// The calendar time when the member started; 0 if it did not, with the reason in `why`.
   std::int64_t start(std::int64_t member, double timeout_s, std::string& why) {
     SetMembers set = members();
     try {

@@ -1,5 +1,4 @@
-// A run that goes on, looked at from another shell.
-// Hides how the program is started.
+// The status of a running job, observed from another shell.
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +16,8 @@ using testing::HasSubstr;
 
 class RunningStatus : public outside::SmallRun {
  protected:
-  /// Goes on until it is ended: four images may well be told apart by chance.
+  /// Runs until it is ended: the target is impossible, since four images may be classified by
+  /// chance.
   json endless() const {
     json object = config();
     object["epochs"] = 100000;

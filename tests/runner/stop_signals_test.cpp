@@ -1,4 +1,4 @@
-// Tests of the signals that end a run: what is remembered, what counts once, what forces the end.
+// Tests of the signals that end a run: which are recorded, which count once, which force the end.
 #include "runner/stop_signals.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 /// Longer than the second in which two signals of a kind count once.
 void wait_until_the_next_counts() { std::this_thread::sleep_for(std::chrono::milliseconds(1050)); }
 
-/// Exits with 0 after so many signals, unless one of them has ended the process.
+/// Exits with 0 after `times` signals, unless one of them has ended the process.
 [[noreturn]] void live_through(int signal, int times) {
   const StopSignals signals;
   for (int i = 0; i < times; ++i) {

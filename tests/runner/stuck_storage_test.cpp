@@ -1,5 +1,5 @@
-// Tests of runs whose files do not come, as on a file system that hangs: a pipe without a writer in
-// place of an image. Hides nothing.
+// Tests of runs whose reads block, as on a hanging file system: a pipe without a writer replaces an
+// image.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,8 @@ using outside::Ended;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// More than a busy machine takes for what shows no progress: the initialisation of a model.
+/// Longer than a busy machine takes for the longest step without progress, the initialisation of a
+/// model.
 constexpr int kHangTimeoutS = 15;
 constexpr int kSystem = 4;
 

@@ -57,7 +57,7 @@ TEST_F(SystemProgram, CountsTheHostsOfAJobAndTellsHowTheyDiffer) {
   if (shell(HOSTS " --probe").status != 0) {
     GTEST_SKIP() << "network namespaces cannot be made here";
   }
-  // Host 2 has an environment of its own.
+  // Host 2 has a different environment.
   const std::string system = std::string("exec ") + TOY_PROGRAM + " system --json " +
                              file("mine.json") + " --differences -";
   const Ended job =

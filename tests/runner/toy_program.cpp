@@ -1,5 +1,4 @@
-// The program with a toy workload in place of real ones: what the tests of exit codes, signals and
-// failing ranks start. Hides nothing.
+// The program with a toy workload: started by the tests of exit codes, signals and failing ranks.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,13 +25,13 @@ namespace {
 using nlohmann::json;
 using runner::ToyScript;
 
-/// A misfortune of one rank at one place.
+/// A fault of one rank at one place.
 struct Strike {
   enum class Kind { kNone, kKill, kStop, kStandStill, kExhaustMemory, kLeaveOthers, kNoData };
   Kind kind = Kind::kNone;
   std::int64_t rank = 0;
-  std::string during;     ///< a call of the workload's, or "train"
-  std::int64_t step = 0;  ///< of training
+  std::string during;     ///< a call of the workload, or "train"
+  std::int64_t step = 0;  ///< in training
 };
 
 Strike parse_strike(const base::ObjectReader& in) {
@@ -70,7 +69,7 @@ void hit(Strike::Kind kind, const runner::Surroundings& around) {
     case Strike::Kind::kExhaustMemory: {
       rlimit limit{};
       getrlimit(RLIMIT_AS, &limit);
-      limit.rlim_cur = rlim_t{1} << 30U;  // less than the request, whatever is in use already
+      limit.rlim_cur = rlim_t{1} << 30U;  // less than the request, however much is in use already
       setrlimit(RLIMIT_AS, &limit);
       const std::vector<char> much(std::size_t{1} << 31U, 'x');
       throw std::logic_error(std::to_string(much.back()) + ": memory was given beyond its limit");
@@ -78,7 +77,7 @@ void hit(Strike::Kind kind, const runner::Surroundings& around) {
     case Strike::Kind::kNoData:
       throw base::DataError("toy.tar: cannot be opened");
     case Strike::Kind::kLeaveOthers:
-      around.world.barrier();  // that no other rank comes to
+      around.world.barrier();  // no other rank arrives there
       return;
   }
 }

@@ -1,5 +1,4 @@
-// Runs of the toy program in a folder of the test's own, for tests from outside.
-// Hides the usual keys of its configuration. TOY_PROGRAM is the program's path.
+// Runs of the toy program in the test's folder, for tests from outside. TOY_PROGRAM is its path.
 #pragma once
 
 #include <fstream>

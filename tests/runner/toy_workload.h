@@ -1,5 +1,4 @@
-// A workload small enough for tests of the runner: its accuracy rises by a tenth with every epoch.
-// Hides the contract's calls that such tests do not care about.
+// A workload small enough for tests of the runner: its accuracy rises by a tenth per epoch.
 #pragma once
 
 #include <functional>
@@ -12,14 +11,15 @@
 
 namespace runner {
 
-/// What goes wrong or happens in a toy run, by step (counted from 1).
+/// Faults and events of a toy run, by step (counted from 1).
 struct ToyScript {
   std::int64_t not_finite_at_step = 0;
   std::int64_t throw_at_step = 0;
   int throwing_rank = 0;
   int drifting_rank = -1;
   std::function<void(std::int64_t step)> at_step;
-  std::function<void(const std::string& call)> at_call;  ///< other calls, by name
+  std::function<void(const std::string& call)> at_call;  ///< called in all other calls, with their
+                                                         ///< names
   std::int64_t* hashes = nullptr;                        ///< counts calls of replica_hash()
   std::vector<std::string>* calls = nullptr;             ///< names of the calls, in order
 };
@@ -122,7 +122,7 @@ class ToyWorkload final : public Workload {
             "/model/signal", "/model/signals",      "/model/signal_at_step",
             "/strike",       "/model/step_ms"};
   }
-  /// All that steps have done to this rank's state.
+  /// The accumulated effect of all steps on this rank's state.
   std::pair<double, double> values() const { return {value_, part_}; }
   std::uint64_t replica_hash() const override {
     if (script_.hashes != nullptr) ++*script_.hashes;

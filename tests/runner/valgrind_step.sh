@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One training step, evaluation and saving under valgrind, on 1 and 2 ranks: no invalid access, no use of
-# uninitialised memory, no memory lost. Hides the small dataset and configuration.
+# One training step, evaluation and saving under valgrind, on 1 and 2 ranks: no invalid access, no
+# use of uninitialised memory, no leaks.
 #
 #   valgrind_step.sh TRAINMARK MPIEXEC
 set -euo pipefail
@@ -30,7 +30,7 @@ cat >"$folder/step.json" <<JSON
 }
 JSON
 
-# valgrind knows no AVX-512.
+# valgrind does not support AVX-512.
 export TRAINMARK_MAX_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=1
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 readonly found=99 missed=6
@@ -40,7 +40,7 @@ for ranks in 1 2; do
     valgrind -q --keep-debuginfo=yes --num-callers=40 --error-exitcode=$found --leak-check=full --errors-for-leak-kinds=definite \
     --suppressions="$here/valgrind.supp" \
     "$trainmark" run "$folder/step.json" || status=$?
-  # One step reaches no target.
+  # The single step does not reach the target.
   if ((status != missed)); then
     echo "valgrind_step.sh: $ranks ranks: expected exit code $missed, found $status" >&2
     exit 1

@@ -1,5 +1,5 @@
-// A real Slurm cluster of a test, and jobs on it.
-// Hides hosts.sh, which SLURM_HOSTS names, and that a cluster ends with its test however that ends.
+// A real Slurm cluster for a test, and jobs on it. SLURM_HOSTS names hosts.sh. The cluster ends
+// with the test, however the test ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,13 +17,13 @@ namespace outside {
 
 class Cluster {
  public:
-  /// Why this machine cannot have one; "" if it can.
+  /// Why this machine cannot run a cluster; "" if it can.
   static std::string why_not(const fs::path& folder) {
     const Ended probed = shell(SLURM_HOSTS " probe", folder);
     return probed.status == 0 ? "" : "a real Slurm: " + probed.err;
   }
 
-  /// `folder` is where jobs are submitted; all nodes see it. `options`: of hosts.sh start.
+  /// Jobs are submitted in `folder`, which all nodes see. `options`: of hosts.sh start.
   Cluster(int nodes, fs::path folder, const std::string& options = "")
       : folder_(std::move(folder)), state_("/tmp/slurm-" + std::to_string(::getpid())) {
     const fs::path output = folder_ / "cluster";
@@ -47,35 +47,35 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// A line of shell on the login node, in the folder.
+  /// Runs a shell command on the login node, in the folder.
   Ended run(const std::string& line) const { return hosts("run", line); }
   Ended on_node(int node, const std::string& line) const {
     return hosts("node " + std::to_string(node) + " run", line);
   }
-  /// kill, start, cut or join.
+  /// `what`: kill, start, cut or join.
   void node(int node, const std::string& what) const {
     const Ended done = outside_shell(SLURM_HOSTS " --state " + state_ + " node " +
                                      std::to_string(node) + " " + what);
     EXPECT_EQ(done.status, 0) << done.err;
   }
 
-  /// The number of the job that sbatch makes of the script; `options` are sbatch's.
+  /// Submits the script and returns the job's number; `options` are sbatch's.
   std::string submit(const fs::path& script, const std::string& options = "") const {
     const Ended submitted = run("sbatch --parsable " + options + " " + script.string());
     EXPECT_EQ(submitted.status, 0) << submitted.err;
     return submitted.out.substr(0, submitted.out.find('\n'));
   }
 
-  /// A field of what scontrol says of a job, such as "JobState", "ExitCode" or "Restarts".
+  /// A field of scontrol's description of a job, such as "JobState", "ExitCode" or "Restarts".
   std::string field(const std::string& job, const std::string& name) const {
     const std::string all = run("scontrol show job -o " + job).out;
     std::smatch match;
     return std::regex_search(all, match, std::regex("\\b" + name + "=(\\S*)")) ? match.str(1) : "";
   }
-  /// Waits for the job to end, and gives its state: "COMPLETED", "FAILED", ...
+  /// Waits for the job to end and returns its state: "COMPLETED", "FAILED", ...
   std::string end_of(const std::string& job) const {
     std::string state;
-    // Others come in between: PENDING, RUNNING, SIGNALING, COMPLETING, REQUEUED, ...
+    // Other states come before: PENDING, RUNNING, SIGNALING, COMPLETING, REQUEUED, ...
     static const std::set<std::string> kEnds = {"COMPLETED", "FAILED",    "CANCELLED",
                                                 "TIMEOUT",   "NODE_FAIL", "OUT_OF_MEMORY"};
     const bool ended = comes([&] {
@@ -85,7 +85,7 @@ class Cluster {
     EXPECT_TRUE(ended) << "job " << job << " is " << state;
     return state;
   }
-  /// What the accounting says of the job's last start: "FAILED|7:0".
+  /// The accounting record of the job's last start: "FAILED|7:0".
   std::string accounted(const std::string& job) const {
     std::string text = run("sacct -c -n -P -j " + job + " -o State,ExitCode").out;
     while (!text.empty() && text.back() == '\n') text.pop_back();

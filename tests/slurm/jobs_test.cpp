@@ -1,5 +1,4 @@
-// Jobs of the scripts that the program writes, on a real Slurm of four nodes.
-// Hides the cluster and small datasets.
+// Jobs with the scripts that the program writes, on a real Slurm of four nodes.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -39,7 +38,7 @@ class OnCluster : public Run {
     }
   }
 
-  /// Writes a script for `program` and submits it; the job's number.
+  /// Writes a script for `program` and submits it; returns the job's number.
   std::string submit(const std::string& config, const std::string& options,
                      const std::string& program = TRAINMARK, const std::string& name = "run") {
     const std::string script = (folder_ / (name + ".sbatch")).string();
@@ -56,7 +55,7 @@ class OnCluster : public Run {
   json job_state(const std::string& job) const {
     return json::parse(content(folder_ / "results/jobs" / job / "job.state"));
   }
-  /// What Slurm and the job itself say of its end is the same.
+  /// Slurm and the job itself must agree on the job's end.
   void expect_end(const std::string& job, const std::string& state, int exit_code) const {
     EXPECT_EQ(cluster_->end_of(job), state);
     EXPECT_EQ(cluster_->field(job, "ExitCode"), std::to_string(exit_code) + ":0");
@@ -70,7 +69,7 @@ class OnCluster : public Run {
       EXPECT_THAT(cluster_->on_node(node, "ls /tmp").out, testing::Not(HasSubstr("trainmark-")));
     }
   }
-  /// Sends a signal to a job's script once `file` holds `text`.
+  /// Sends a signal to a job's script once `file` contains `text`.
   void signal_when(const std::string& job, const std::string& signal, const fs::path& file,
                    const std::string& text) const {
     EXPECT_TRUE(comes([&] { return content(file).find(text) != std::string::npos; }));
@@ -84,10 +83,10 @@ class ResNetJob : public OnCluster<outside::SmallRun> {
  protected:
   json config() const override {
     json config = SmallRun::config();
-    config.erase("staging");  // the job finds a folder
+    config.erase("staging");  // the job determines a folder
     return config;
   }
-  /// Enough steps for signals to come in the middle.
+  /// Enough steps for signals to arrive in the middle.
   json long_config() const {
     json config = this->config();
     config["epochs"] = 40;
@@ -118,7 +117,7 @@ TEST_F(ResNetJob, EndsBeforeTheRunWhereTheConfigurationCannotBeRun) {
   json broken = config();
   const std::string file = saved(broken);
   const std::string job = submit(file, "--nodes 2");
-  // The script was written for what was there; the job finds something else.
+  // The script was written for the original configuration; the job finds a changed one.
   expect_end(job, "FAILED", 6);
   broken["training"]["bn_group_samples"] = 3;
   saved(broken);
@@ -129,7 +128,7 @@ TEST_F(ResNetJob, EndsBeforeTheRunWhereTheConfigurationCannotBeRun) {
 }
 
 TEST_F(ResNetJob, IsQueuedAgainBeforeItsLimitAndEndsWithTheBitsOfOneThatWasNot) {
-  // On as many nodes: where ranks share memory, they sum in another order.
+  // On the same number of nodes: ranks that share memory sum in another order.
   const std::string whole =
       submit(saved(long_config()), "--nodes 4 --set results.system=whole", TRAINMARK, "whole");
   expect_end(whole, "FAILED", 6);
@@ -196,7 +195,7 @@ TEST_F(DlrmJob, RunsOnFourNodes) {
 
 class ToyJob : public OnCluster<outside::ProgramTest> {
  protected:
-  /// Fifty steps, each of which takes a while, up to the target.
+  /// Fifty slow steps, up to the target.
   std::string config(int step_ms, const std::string& system) const {
     json object = outside::toy_config(folder_ / "results", system);
     object["model"] = {{"step_ms", step_ms}};

@@ -1,5 +1,4 @@
-// Which round's rules a log should be judged by.
-// Hides how paths are read, and how dates and benchmarks narrow the rounds down.
+// Chooses the round whose rules should judge a log.
 #include "runner/mllog/rules/choice.h"
 
 #include <fmt/format.h>
@@ -20,11 +19,11 @@ namespace {
 using base::ConfigError;
 
 struct Name {
-  std::string usage;  ///< "" where only the number is given
+  std::string usage;  ///< "" if only the number is given
   std::string number;
 };
 
-/// "hpc-3.0.0" is hpc and 3.0.
+/// "hpc-3.0.0" gives hpc and 3.0.
 std::optional<Name> parse_round(const std::string& text) {
   if (text.empty()) return {};
   static const std::regex form(R"((?:(training|hpc)[-_ ])?v?(\d+\.\d+)(?:\.0)?)");
@@ -42,7 +41,7 @@ std::string list_of(const RuleBook& book, const std::string& usage) {
   return list;
 }
 
-/// The rounds that the flags leave.
+/// The rounds that match the flags.
 std::vector<const Round*> left_by(const RuleBook& book, const Wanted& wanted) {
   std::vector<const Round*> rounds;
   const std::optional<Name> name = parse_round(wanted.round);
@@ -62,7 +61,7 @@ struct NamedRound {
   std::string text, usage, number;
 };
 
-/// The round whose name `text` begins with; nothing for none.
+/// The round whose name `text` begins with; nothing if there is none.
 std::optional<NamedRound> round_at_front(std::string_view text) {
   const std::string_view whole = text;
   const auto take = [&](std::string_view word) {
@@ -112,7 +111,7 @@ std::string date_of(double time_ms) {
   return text.data();
 }
 
-/// Of rounds in their order: the first that was published on that day or later.
+/// The first of the ordered `rounds` published on `date` or later; null if none.
 const Round* first_after(const std::vector<const Round*>& rounds, const std::string& date) {
   const auto found = std::find_if(rounds.begin(), rounds.end(), [&](const Round* round) {
     return !round->published.empty() && round->published >= date;

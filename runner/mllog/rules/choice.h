@@ -1,5 +1,5 @@
-// Which round's rules a log should be judged by.
-// Hides what speaks for a round: flags, the path, the benchmark, the date.
+// Chooses the round whose rules should judge a log, from flags, the path, the benchmark and the
+// date.
 #pragma once
 
 #include <iosfwd>
@@ -11,42 +11,42 @@
 
 namespace mllog::rules {
 
-/// What a user asks for; "" where the log decides.
+/// The user's request; "" to let the log decide.
 struct Wanted {
   std::string usage;  ///< "training" or "hpc"
   std::string round;  ///< "hpc-3.0", "hpc-3.0.0", "3.0" or "3.0.0"
 };
 
-/// What a log says of its round.
+/// What a log reveals about its round.
 struct Evidence {
   std::optional<std::string> benchmark;  ///< the first submission_benchmark
   std::optional<double> time_ms;         ///< the first that can be a date
   LogFormat format = LogFormat::kMllog;  ///< of its records
 };
 
-/// Reads until the benchmark and a date are known, which most logs tell in their first lines.
+/// Reads until the benchmark and a date are known; in most logs they are in the first lines.
 Evidence gather_evidence(std::istream& log);
 
-/// A round, and the reason in one sentence.
+/// A round, and the reason for it in one sentence.
 struct Choice {
-  const Round* round = nullptr;  ///< in the book
+  const Round* round = nullptr;  ///< owned by the book
   std::string why;
 };
 
-/// Checks the flags against the rounds there are. Throws ConfigError for a round that is not there
-/// or is not of that usage.
+/// Checks the flags against the known rounds. Throws ConfigError for an unknown round or one of
+/// another usage.
 void require_known(const RuleBook& book, const Wanted& wanted);
-/// The same, and that the round has rules.
+/// The same; also requires that the round has rules.
 void require_rules(const RuleBook& book, const Wanted& wanted);
 
-/// What flags and path alone say; nothing where they do not fix a round. `path` had best be
-/// absolute: the round may stand in any of its folders (hpc_v1.0, training_results_v4.0).
+/// The choice by flags and path alone; nothing if they do not determine a round. `path` should be
+/// absolute: any of its folders may name the round (hpc_v1.0, training_results_v4.0).
 std::optional<Choice> choose_by_path(const RuleBook& book, const Wanted& wanted,
                                      const std::string& path);
 
-/// Where flags and path fix no round: the round whose logs have the format of this one, or among
-/// several the earliest that has rules for the benchmark and was published after the log was
-/// written, else the newest that has.
+/// The choice if flags and path do not determine a round: the round with the log's format. Among
+/// several, the earliest with rules for the benchmark that was published after the log was written,
+/// else the newest with such rules.
 Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence& evidence);
 
 }  // namespace mllog::rules

@@ -1,5 +1,4 @@
-// Reads files of rules.
-// Hides their format, which configs/rules/README.md describes.
+// Reads rule files in the format that configs/rules/README.md describes.
 #include "runner/mllog/rules/dated_rules.h"
 
 #include <algorithm>
@@ -22,7 +21,8 @@ using base::ObjectReader;
 using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
 
-/// Takes the array of objects under `key` out of `object`, as an ObjectReader knows none.
+/// Removes the array of objects under `key` from `object` and returns its items. Needed because an
+/// ObjectReader does not support such arrays.
 std::vector<Json> take_objects(Json& object, const char* key, const std::string& where) {
   if (!object.is_object()) throw ConfigError(where + ": must be a JSON object");
   const auto found = object.find(key);
@@ -36,7 +36,7 @@ std::vector<Json> take_objects(Json& object, const char* key, const std::string&
   return items;
 }
 
-/// What an item calls itself, for messages.
+/// An item's name for messages: its member `key`, or its index.
 std::string name_in(const Json& item, const char* key, std::size_t index) {
   const bool named = item.is_object() && item.contains(key) && item[key].is_string();
   return named ? item[key].get<std::string>() : std::to_string(index);
@@ -54,7 +54,7 @@ std::string read_name(const ObjectReader& in, const char* key, const char* help)
   return in.required<std::string>(key, help, base::not_empty());
 }
 
-/// The kinds of check, by the key that only they have.
+/// Determines the kind of a check by the key that only this kind has.
 Check read_check_kind(const ObjectReader& in) {
   using enum Check::Kind;
   const base::Check<Texts> not_empty{"must not be empty",
@@ -182,7 +182,7 @@ std::vector<Assignment> read_assignments(const ObjectReader& in, const char* key
   return assignments;
 }
 
-/// A key with braces stands for several, each with a rule of its own.
+/// Reads one JSON rule. A key with braces stands for several keys and gives a rule for each.
 std::vector<DatedRule> read_rules_of(Json json, const std::string& where) {
   DatedRule dated;
   dated.where = where;

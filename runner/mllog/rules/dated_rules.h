@@ -1,5 +1,4 @@
-// Rules as their files hold them: each with the rounds it belongs to.
-// Hides the format of those files.
+// Rules as stored in their files: each with the rounds that it applies to.
 #pragma once
 
 #include <functional>
@@ -11,7 +10,7 @@
 
 namespace mllog::rules {
 
-/// The rounds that something belongs to, by their numbers; "" for no bound.
+/// The rounds to which something applies, by number; "" for no bound.
 struct Edition {
   std::string since, until;
   std::vector<std::string> except;
@@ -23,11 +22,11 @@ struct Dated {
   T what;
 };
 
-/// A rule whose checks stand apart, each with its rounds.
+/// A rule with its rounds; each of its checks has its own.
 struct DatedRule {
   std::string where;  ///< for messages
   Edition when;
-  bool removed = false;  ///< takes away the rule of an earlier document
+  bool removed = false;  ///< deletes the rule of an earlier document
   bool or_common_rules_alone = false;
   Rule rule;
   std::vector<Dated<Check>> checks, first_checks;
@@ -48,10 +47,10 @@ struct RuleDocument {
   std::vector<DatedFile> files;
 };
 
-/// Which files of a document are read; none: all. The others have no rules.
+/// Selects the files of a document to read; empty: all. Other files get no rules.
 using FileFilter = std::function<bool(const DatedFile&)>;
 
-/// Checks all that can be seen without knowing the round: kinds, ranges, unknown keys. Throws
+/// Checks everything that does not depend on the round: kinds, ranges, unknown keys. Throws
 /// ConfigError with the place.
 RuleDocument read_rules(nlohmann::json json, const std::string& name,
                         const FileFilter& wanted = {});

@@ -1,5 +1,4 @@
-// The rules that the program carries in itself: configs/rules/ when it was built.
-// Hides how they got there.
+// The rules embedded in the program: configs/rules/ at build time.
 #pragma once
 
 #include <span>
@@ -8,7 +7,7 @@
 
 namespace mllog::rules {
 
-/// In the order of their names: "hpc/common.json".
+/// Sorted by name: "hpc/common.json".
 std::span<const base::EmbeddedFile> embedded_rules();
 
 }  // namespace mllog::rules

@@ -1,5 +1,4 @@
-// Computes formulas.
-// Hides Python's arithmetic where it raises exceptions.
+// Evaluates formulas.
 #include "runner/mllog/rules/formula.h"
 
 #include <algorithm>
@@ -37,7 +36,7 @@ bool truth(const FormulaValue& value) {
   }
 }
 
-/// Two numbers or two texts: others have no order.
+/// Compares two numbers or two texts; other kinds have no order.
 template <class Precedes>
 Answer in_order(const FormulaValue& left, const FormulaValue& right, Precedes precedes) {
   if (left.kind != right.kind) return {};
@@ -53,7 +52,7 @@ Number modulo(double left, double right) {
   return rest != 0.0 && (rest < 0.0) != (right < 0.0) ? rest + right : rest;
 }
 
-/// Complex numbers and overflow cannot be computed with.
+/// Nothing instead of complex numbers and overflow.
 Number power(double base, double exponent) {
   if (base == 0.0 && exponent < 0.0) return {};
   const double result = std::pow(base, exponent);
@@ -81,7 +80,7 @@ Answer has(const FormulaValue& container, const FormulaValue& name) {
   return {};
 }
 
-/// What int() makes of a text: digits, a sign before and blanks around them.
+/// The result of Python's int() for a text: digits with optional sign and surrounding blanks.
 Number integer_in(std::string text) {
   const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && blank(text.back())) text.pop_back();
@@ -103,7 +102,7 @@ Computed item_of(const FormulaValue& list, const FormulaValue& index) {
   const double at = index.number < 0.0 ? index.number + size : index.number;
   if (at != std::floor(at) || !(at >= 0.0 && at < size)) return {};
   const nlohmann::json& item = items[static_cast<std::size_t>(at)];
-  // Written by to_python_json, which keeps NaN.
+  // to_python_json keeps NaN.
   return FormulaValue::of(JsonText(to_python_json(nlohmann::ordered_json(item))));
 }
 
@@ -143,7 +142,7 @@ bool FormulaValue::operator==(const FormulaValue& other) const {
   }
 }
 
-/// One computation of a formula.
+/// One evaluation of a formula.
 class FormulaRun {
  public:
   FormulaRun(const Formula& formula, const FormulaScope& scope)
@@ -182,7 +181,7 @@ class FormulaRun {
     return scope_.names->at(formula_.slots_[index]);
   }
 
-  /// Looks at an operand only where Python would.
+  /// Evaluates an operand only if Python would.
   Computed choice(const Node& one) const {
     Computed first = node(one.operands[0]);
     if (!first) return {};

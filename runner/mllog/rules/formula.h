@@ -1,5 +1,5 @@
-// A formula of a rule: arithmetic and comparisons over a record and what was logged before it.
-// Hides its syntax, and that Python's operators raise exceptions for operands that do not fit.
+// A formula of a rule: arithmetic and comparisons over a record and earlier ones. Operations for
+// which Python would raise an exception give no value.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mllog::rules {
 
-/// A value that formulas compute with. Truths are the numbers 1 and 0.
+/// A value in formulas. Truth values are the numbers 1 and 0.
 struct FormulaValue {
   enum class Kind {
     kNull,
@@ -22,40 +22,40 @@ struct FormulaValue {
   };
   Kind kind = Kind::kNull;
   double number = 0.0;
-  std::string text;  ///< of kText; JSON of kJson
+  std::string text;  ///< text of kText; JSON of kJson
 
   static FormulaValue of(const JsonText& value);
   bool operator==(const FormulaValue& other) const;
 };
 
-/// What a formula can see.
+/// The variables of a formula.
 struct FormulaScope {
-  JsonText value;     ///< that is judged: the record's, or that of a member
+  JsonText value;     ///< the value to judge: of the record or of a member
   JsonText metadata;  ///< of the record
   double time_ms = 0.0;
-  /// What each name stands for, by its slot; nothing where it was not logged or set so far.
+  /// The value of each name by its slot; empty if it was not logged or set so far.
   const std::vector<std::optional<FormulaValue>>* names = nullptr;
 };
 
-/// `value == ceil(1200000 * 1152 / global_batch_size) - opt_learning_rate_warmup_steps`.
-/// From loose to tight: `A if C else B`; or; and; not; == != < <= > >= (chained as in 0 <= value <=
-/// 1); + -; * / % (the sign of the divisor); unary -; ^ to the right; `.member`, `[index from 0]`.
-/// Numbers, 'texts', true, false, infinity, [];  `value`, `metadata`, `time_ms`; any other name
-/// stands for what was logged of that key before, or set by that name. Functions: abs, ceil, floor,
-/// sqrt, int (cuts, also reads texts), whole (within 1e-5 of an integer), has(object, 'member'),
-/// min, max, append(list, item).
+/// `value == ceil(1200000 * 1152 / global_batch_size) - opt_learning_rate_warmup_steps`. Operators
+/// from lowest to highest precedence: `A if C else B`; or; and; not; == != < <= > >= (chained as in
+/// 0 <= value <= 1); + -; * / % (the sign of the divisor); unary -; right-associative ^; `.member`,
+/// `[index from 0]`. Operands: numbers, 'texts', true, false, infinity, []; `value`, `metadata`,
+/// `time_ms`; any other name is the last value logged under that key before, or assigned to that
+/// name. Functions: abs, ceil, floor, sqrt, int (truncates, also reads texts), whole (within 1e-5
+/// of an integer), has(object, 'member'), min, max, append(list, item).
 class Formula {
  public:
-  /// Throws ConfigError, with `where`, the column and what was expected there.
+  /// Throws ConfigError with `where`, the column and what was expected there.
   Formula(const std::string& text, const std::string& where);
 
   const std::string& text() const { return text_; }
-  /// What it refers to beside value, metadata and time_ms, each once.
+  /// The names that it refers to, except value, metadata and time_ms, each once.
   const std::vector<std::string>& names() const { return names_; }
-  /// The place of each of names() in FormulaScope::names.
+  /// Sets the index into FormulaScope::names for each of names().
   void bind(std::vector<std::size_t> slots) { slots_ = std::move(slots); }
 
-  /// Nothing where it cannot be computed: a name that was not logged, a text times a number.
+  /// Nothing if it cannot be computed, as with a name that was not logged or a text times a number.
   std::optional<FormulaValue> compute(const FormulaScope& scope) const;
   Answer holds(const FormulaScope& scope) const;
 
@@ -104,20 +104,21 @@ class Formula {
   };
 
   std::string text_;
-  std::vector<Node> nodes_;  ///< operands before what uses them; the last is the whole
+  std::vector<Node> nodes_;  ///< operands before the nodes that use them; the last node is the
+                             ///< result
   std::vector<std::string> names_;
   std::vector<std::size_t> slots_;
 };
 
-/// `name = formula`, as rules set names.
+/// `name = formula`, by which rules set names.
 struct Assignment {
   std::string name;
-  std::size_t slot = 0;  ///< of the name; set when the rules of a round are linked
+  std::size_t slot = 0;  ///< of the name; set when a round's rules are linked
   Formula formula;
   std::string text() const { return name + " = " + formula.text(); }
 };
 
-/// Throws ConfigError, as Formula does.
+/// Throws ConfigError like Formula.
 Assignment parse_assignment(const std::string& text, const std::string& where);
 
 }  // namespace mllog::rules

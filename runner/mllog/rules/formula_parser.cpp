@@ -1,4 +1,4 @@
-// Reads formulas.
+// Parses formulas.
 #include "runner/mllog/rules/formula_parser.h"
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ std::size_t FormulaParser::negation() {
   return node;
 }
 
-/// a <= b < c holds where a <= b and b < c do.
+/// a <= b < c means a <= b and b < c.
 std::size_t FormulaParser::comparison() {
   std::size_t left = sum();
   std::optional<std::size_t> all;

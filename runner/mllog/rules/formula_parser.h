@@ -1,4 +1,4 @@
-// Reads formulas.
+// Parses formulas.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace mllog::rules {
 
-/// Fills the nodes and names of a formula from its text, by recursive descent: one function for
-/// each level of precedence, loosest first.
+/// Fills the nodes and names of a formula from its text by recursive descent: one function for each
+/// level of precedence, lowest first.
 class FormulaParser {
  public:
   FormulaParser(Formula& formula, std::string where)

@@ -1,5 +1,4 @@
 // Judges a log by the rules of a round, record by record.
-// Hides which rule files may still apply, and how their findings become a verdict.
 #include "runner/mllog/rules/judge.h"
 
 #include <fmt/format.h>
@@ -56,8 +55,8 @@ class Judge::State {
   }
 
  private:
-  /// MLCommons' parser of 0.6 stumbles over the token of later rounds, which begins as its own;
-  /// all else of another format is nothing to it.
+  /// MLCommons' parser of 0.6 fails on the token of later rounds, whose beginning is the same as
+  /// its own; it ignores all other formats.
   template <class Item>
   bool is_of_round(const Item& item) {
     const LogFormat expected = rules_.round.log_format;
@@ -86,7 +85,8 @@ class Judge::State {
          true});
   }
 
-  /// Submission keys choose once and for all: what cannot be chosen any more need not be judged.
+  /// Submission keys decide between files only once, so files that can no longer be chosen are
+  /// dropped.
   void drop_unreachable() {
     std::vector<char> is_reachable(files_.size());
     std::vector<std::size_t> open = {0};

@@ -1,5 +1,5 @@
-// Judges a log by the rules of a round, record by record.
-// Hides which rule files a log makes follow: all that could are applied at once until it is known.
+// Judges a log by the rules of a round, record by record. While a log has not yet decided between
+// rule files, all candidates are applied.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ struct MalformedRecord;
 
 namespace mllog::rules {
 
-/// Judges a stream of records in memory that does not grow with their number: of each rule, the
-/// first thousand violations are kept and the rest counted. Only what rules gather or append grows,
-/// with the number of evaluations.
+/// Judges a stream of records. For each rule, keeps the first thousand violations and counts the
+/// rest, so memory does not grow with the number of records. It grows only with values that rules
+/// gather or append, in proportion to the number of evaluations.
 class Judge {
  public:
   /// `rules` outlives the judge.
@@ -28,7 +28,7 @@ class Judge {
   void add(const Record& record);
   void add(const MalformedRecord& record);
 
-  /// If the log ended here. May be asked at any time.
+  /// The judgement as if the log ended here. May be called at any time.
   Judgement judgement() const;
 
  private:

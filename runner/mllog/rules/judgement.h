@@ -1,4 +1,4 @@
-// The verdict on one log, and every reason for it.
+// The verdict on one log, and the findings behind it.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@ namespace mllog::rules {
 
 enum class Warnings { kAllowed, kAreErrors };
 
-/// What was found of a key: a Finding whose rule is "<file>/<key>/<aspect>", or "log/<aspect>".
+/// A finding about a key. Its rule is "<file>/<key>/<aspect>", or "log/<aspect>".
 struct KeyFinding {
   Finding finding;
   std::string key;  ///< "" for the log as a whole
 };
 
-/// The verdict of mlcommons' compliance checker, and every reason for it.
+/// The verdict of MLCommons' compliance checker, and the findings behind it.
 struct Judgement {
   bool passes = false;
   std::string ruleset;
-  std::vector<std::string> files;    ///< the rule files that applied, in their order
-  std::vector<KeyFinding> findings;  ///< by place; those of the whole log last
-  /// The keys that mlcommons' messages name, sorted. Of alternatives, one; none where only
-  /// the set of initialized tensors is wrong.
+  std::vector<std::string> files;    ///< the rule files that applied, in order
+  std::vector<KeyFinding> findings;  ///< sorted by place; those about the whole log last
+  /// The keys that MLCommons' messages name, sorted; one of several alternatives. Empty if only the
+  /// set of initialized tensors is wrong.
   std::vector<std::string> failing_keys;
 };
 

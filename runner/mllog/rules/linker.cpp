@@ -1,4 +1,4 @@
-// Resolves what the rules of a file say of each other, of other files and of the round.
+// Resolves references of a file's rules to each other, to other files and to the round.
 #include "runner/mllog/rules/linker.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Kind kind_of(const TargetPart& part) {
   return rises ? Kind::kAtLeast : Kind::kAtMost;
 }
 
-/// The condition that a benchmark's target in a round is.
+/// A benchmark's target in a round as a condition.
 Condition target_of(const Benchmark& benchmark, const std::string& round,
                     const std::string& where) {
   const std::vector<TargetPart>& large = benchmark.evaluation(round).target.parts;
@@ -114,11 +114,11 @@ class Linker {
                         ", which is no known benchmark of " + ruleset_.round.usage);
     }
     *target = target_of(*benchmark, ruleset_.round.number, where(rule));
-    // As they are read: from above to at most.
+    // In the order in which conditions are read: from kAbove to kAtMost.
     std::ranges::stable_sort(predicate, {}, &Condition::kind);
   }
 
-  /// Slots for all names that are set; those of keys come when a formula refers to them.
+  /// Assigns slots to all names that rules set; keys get slots when a formula refers to them.
   void name_slots() {
     for (const Assignment& set : file_.begins_with) {
       if (!set.formula.names().empty()) {
@@ -175,7 +175,7 @@ class Linker {
   std::map<std::string, std::size_t> slots_;
 };
 
-/// Whether `then` could choose the file of that name for some value.
+/// Whether `then` could choose the file `file` for some value.
 bool could_choose(const Then& then, const std::string& file) {
   const std::size_t hole = then.file.find("{}");
   if (hole == std::string::npos) return file == then.file;

@@ -1,4 +1,4 @@
-// Patterns that stand for many names.
+// Patterns that expand to several names.
 #include "runner/mllog/rules/name_pattern.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using base::ConfigError;
 using Texts = std::vector<std::string>;
 
-/// What one pattern between braces stands for: "3..5" is 3, 4 and 5, "b" is b.
+/// The expansion of one item between braces: "3..5" gives 3, 4 and 5, "b" gives b.
 Texts alternatives(const std::string& item, const std::string& where) {
   constexpr std::int64_t kMostNames = 1000;
   const std::size_t dots = item.find("..");

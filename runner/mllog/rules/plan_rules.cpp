@@ -1,4 +1,4 @@
-// The rules of plans, each in a sentence.
+// The catalogue entries of plan rules.
 #include "runner/mllog/rules/plan_rules.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The rules about settings that no key of a log tells: a run's plan is judged by them beforehand.
+// Rules about settings that no log key shows; a run's plan is judged by them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct PlanRule {
   CatalogueRule entry;  ///< with a severity
 };
 
-/// All of them, in the order of the enumeration.
+/// All of them, in the order of PlanRuleName.
 std::span<const PlanRule> plan_rules();
 const CatalogueRule& plan_rule(PlanRuleName name);
 

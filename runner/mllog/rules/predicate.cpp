@@ -1,5 +1,4 @@
-// What a rule asks of one value.
-// Hides Python's arithmetic where it raises exceptions, and the words.
+// Conditions of a rule on one value.
 #include "runner/mllog/rules/predicate.h"
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@ namespace {
 
 using Kind = Condition::Kind;
 
-/// math.log2() raises for what is not positive.
+/// Nothing if value <= 0, for which Python's math.log2() raises an exception.
 Answer is_power_of_two(double value) {
   if (std::isnan(value) || value <= 0.0) return {};
   return python_is_integer(std::log2(value));

@@ -1,5 +1,4 @@
-// What a rule asks of one value.
-// Hides how Python would answer, and the words for it.
+// Conditions of a rule on one value, with Python's semantics.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,7 @@
 
 namespace mllog::rules {
 
-/// One condition on a value; which of the members count depends on the kind.
+/// One condition on a value; the kind determines which members are used.
 struct Condition {
   enum class Kind {
     kAbove,
@@ -20,8 +19,8 @@ struct Condition {
     kEquals,
     kOneOfNumbers,
     kOneOfTexts,
-    kBenchmarkOfRound,  ///< one of `texts`, which are filled in for each round
-    kTarget,            ///< the benchmark's quality target; others take its place in each round
+    kBenchmarkOfRound,  ///< one of `texts`, which are set for each round
+    kTarget,            ///< placeholder for the benchmark's quality target, replaced for each round
     kNotText,
     kLength,
     kLengthAtLeast,
@@ -30,9 +29,9 @@ struct Condition {
     kPowerOfTwoTimes,  ///< log2(value / number) is within 1e-5 of an integer
     kTrue,
     kBoolean,
-    kInteger,  ///< written without point and exponent; true and false, too
-    kHas,      ///< an object with all members `texts`
-    kHolds     ///< `formula` does
+    kInteger,  ///< written without decimal point and exponent; includes true and false
+    kHas,      ///< an object with all members named in `texts`
+    kHolds     ///< `formula` is true
   };
   Kind kind = Kind::kTrue;
   double number = 0.0;
@@ -41,11 +40,11 @@ struct Condition {
   std::optional<Formula> formula = std::nullopt;
 };
 
-/// Conditions that must hold together; none asks for nothing.
+/// Conditions that must all hold; an empty predicate always holds.
 using Predicate = std::vector<Condition>;
 
-/// Whether all hold; nothing where one cannot be checked, as it asks a text for its size.
-/// `others`: what formulas see beside the value.
+/// Whether all conditions hold; nothing if one cannot be evaluated, such as the length of a number.
+/// `others`: what formulas see besides the value.
 Answer holds(const Predicate& predicate, const JsonText& value, const FormulaScope& others = {});
 
 /// "above 0 and at most 0.124", "one of sgd, lars".

@@ -1,4 +1,4 @@
-// Reads what a rule asks of a value.
+// Reads the conditions of a rule on a value.
 #include "runner/mllog/rules/predicate_reader.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads what a rule asks of a value.
+// Reads the conditions of a rule on a value.
 #pragma once
 
 #include "runner/mllog/rules/predicate.h"
@@ -9,9 +9,9 @@ class ObjectReader;
 
 namespace mllog::rules {
 
-/// `{"above": 0, "at_most": 0.124}`. Throws ConfigError for what is no condition.
+/// `{"above": 0, "at_most": 0.124}`. Throws ConfigError for an invalid condition.
 Predicate read_predicate(const base::ObjectReader& in);
-/// The member "holds" of `in`.
+/// Reads the member "holds" of `in`.
 Condition read_formula(const base::ObjectReader& in);
 
 }  // namespace mllog::rules

@@ -1,5 +1,4 @@
-// What Python's operators say of values in a log.
-// Hides decoding, and integers beyond 64 bits.
+// The results of Python's operators on values in a log, including integers beyond 64 bits.
 #include "runner/mllog/rules/python_value.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Integer and double without rounding the integer.
+/// Compares integer and double without rounding the integer.
 bool same_number(std::int64_t integer, double real) {
   constexpr double kBeyond = 9223372036854775808.0;  // 2^63
   if (!(real >= -kBeyond && real < kBeyond)) return false;
@@ -24,7 +23,7 @@ bool same_number(std::int64_t integer, double real) {
 
 bool is_number(const Json& value) { return value.is_number() || value.is_boolean(); }
 
-/// Of a number or truth: integers within 64 bits with sign; else nothing.
+/// The value of a number or truth value that is an integer of 64 bits; else nothing.
 std::optional<std::int64_t> integer_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (value.is_number_unsigned()) {
@@ -75,13 +74,13 @@ bool is_integer_text(std::string_view text) {
                                       [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
-/// Decoded, such an integer would be rounded to a double.
+/// Decoding would round such an integer to a double.
 bool is_beyond_64_bits(std::string_view text) {
   constexpr std::size_t kSafeDigits = 18;
   return text.size() > kSafeDigits && is_integer_text(text);
 }
 
-/// Characters as Python has them, which reads a log as latin-1: one for each byte or escape.
+/// Length in Python, which reads a log as Latin-1: each byte or escape is one character.
 std::int64_t length_of_string(std::string_view quoted) {
   const std::string_view text = quoted.substr(1, quoted.size() - 2);
   std::int64_t length = 0;
@@ -109,7 +108,7 @@ bool python_equal(const JsonText& one, const JsonText& other) {
   if (one.text() == other.text()) return true;
   const bool integers = is_integer_text(one.text()) && is_integer_text(other.text());
   if (integers && (is_beyond_64_bits(one.text()) || is_beyond_64_bits(other.text()))) {
-    return false;  // an integer is written in one way only
+    return false;  // equal integers have the same text
   }
   return same_value(one.decoded(), other.decoded());
 }

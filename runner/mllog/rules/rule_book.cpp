@@ -1,5 +1,4 @@
-// The rules of all rounds, and how those of one are picked from them.
-// Hides files, editions and references between rules.
+// The rules of all rounds, and the selection of one round's rules.
 #include "runner/mllog/rules/rule_book.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ RuleDocument read_embedded(const base::EmbeddedFile& file, const FileFilter& wan
 
 bool holds_rounds(const base::EmbeddedFile& file) { return file.name.ends_with("/rounds.json"); }
 
-/// A file, or the *.json of a folder in the order of their names.
+/// A file, or the *.json of a folder, sorted by name.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code failed;
   if (!fs::is_directory(path, failed)) return {path};
@@ -146,7 +145,8 @@ Rule RuleBook::pick(const DatedRule& dated, const Round& round, const RuleFile& 
   return rule;
 }
 
-/// The rules of one document's file that belong to the round, over those of earlier documents.
+/// Adds the rules of one document's file that apply to the round, overriding those of earlier
+/// documents.
 void RuleBook::add_rules(const DatedFile& dated, const Round& round, RuleFile& file) const {
   std::set<std::string> here;
   for (const DatedRule& rule : dated.rules) {
@@ -167,7 +167,7 @@ void RuleBook::add_rules(const DatedFile& dated, const Round& round, RuleFile& f
   }
 }
 
-/// The files of a document that belong to the round, over those of earlier documents.
+/// Adds the files of a document that apply to the round, overriding those of earlier documents.
 void RuleBook::add_files(const RuleDocument& document, const Round& round, Ruleset& ruleset) const {
   for (const DatedFile& dated : document.files) {
     if (document.usage != round.usage || !holds(dated.when, round, dated.where)) continue;

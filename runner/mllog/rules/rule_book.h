@@ -1,5 +1,4 @@
-// The rules of all rounds: those in the program, and a user's own over them.
-// Hides files, and how the rules of one round are picked from those of all.
+// The rules of all rounds: the embedded ones, overridden by a user's own.
 #pragma once
 
 #include <span>
@@ -13,21 +12,20 @@ namespace mllog::rules {
 
 class RuleBook {
  public:
-  /// The embedded rules, and over them those in `overlays`: files, or folders of *.json. An overlay
-  /// may add rounds, files and rules; its rule for a key replaces the one in the file of that name,
-  /// or takes it away ("removed": true). Throws ConfigError with the place of the first fault in
-  /// them.
+  /// The embedded rules, overridden by those in `overlays`: files, or folders of *.json. An overlay
+  /// may add rounds, files and rules. Its rule for a key replaces the rule in the file of the same
+  /// name, or deletes it ("removed": true). Throws ConfigError with the place of their first error.
   explicit RuleBook(const std::vector<std::string>& overlays = {});
-  /// Of these documents only.
+  /// Only these documents.
   explicit RuleBook(std::vector<RuleDocument> documents);
 
   /// Oldest first, training before hpc.
   const std::vector<Round>& rounds() const { return rounds_; }
-  /// Null where there is none of that number.
+  /// Null if there is no such round.
   const Round* find(const std::string& usage, const std::string& number) const;
 
-  /// The rules of a round that has any. Throws ConfigError where they do not fit together: two
-  /// rules of one key, order relative to a key without a rule, a file that is not there.
+  /// The rules of a round that has any. Throws ConfigError if they are inconsistent: two rules for
+  /// one key, an order relative to a key without a rule, a missing file.
   Ruleset ruleset(const Round& round) const;
 
  private:
@@ -40,14 +38,13 @@ class RuleBook {
   std::size_t place(const std::string& usage, const std::string& number,
                     const std::string& where) const;
 
-  std::span<const base::EmbeddedFile> embedded_;  ///< each read when a round's rules are asked for
+  std::span<const base::EmbeddedFile> embedded_;  ///< parsed when a round's rules are requested
   std::vector<RuleDocument> documents_;           ///< rounds, and overlays
   std::vector<Round> rounds_;
-  std::string suffix_;  ///< of every ruleset's name: "" or "+overlay"
+  std::string suffix_;  ///< appended to every ruleset's name: "" or "+overlay"
 };
 
-/// The book of the embedded rules alone, made once. A round's rules are read when they are asked
-/// for.
+/// The book of only the embedded rules, created once. A round's rules are parsed on request.
 const RuleBook& embedded_rule_book();
 
 }  // namespace mllog::rules

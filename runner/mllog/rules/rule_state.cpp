@@ -1,5 +1,4 @@
-// What the records so far say of one rule.
-// Hides how a check is answered and the words for what breaks it.
+// Applies rules to records.
 #include "runner/mllog/rules/rule_state.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ using Severity = Finding::Severity;
 
 constexpr double kMsPerMinute = 60e3;
 
-/// One rule and the record it is applied to.
+/// The application of one rule to one record.
 class Application {
  public:
   Application(const Ruleset& ruleset, FileState& file, std::size_t which, const Record& record)
@@ -66,7 +65,7 @@ class Application {
     }
   }
 
-  /// Where one cannot be computed, the following ones are not set.
+  /// If one value cannot be computed, the following names are not set.
   void set_names() {
     if (rule_.slot) file_.names[*rule_.slot] = FormulaValue::of(record_.value);
     for (const Assignment& set : rule_.sets) {
@@ -186,7 +185,7 @@ class Application {
     state_.seen_names.resize(these.names.size());
     const JsonText member = record_.metadata.member(these.member);
     if (member.is_absent()) {
-      if (record_.metadata.is_object()) return;  // a check tells
+      if (record_.metadata.is_object()) return;  // a check reports this
       return tell("names", fmt::format("metadata must be an object with {}, got {}", these.member,
                                        brief(record_.metadata.text())));
     }

@@ -1,5 +1,4 @@
-// The rules of one round: looking things up in them.
-// Hides nothing.
+// Look-ups in the rules of one round.
 #include "runner/mllog/rules/ruleset.h"
 
 #include <algorithm>

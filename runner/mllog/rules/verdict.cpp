@@ -1,5 +1,4 @@
 // The verdict on a log from the states of its rules.
-// Hides the chain of rule files, and which findings a later file replaces.
 #include "runner/mllog/rules/verdict.h"
 
 #include <fmt/format.h>
@@ -19,8 +18,8 @@ namespace {
 
 using Severity = Finding::Severity;
 
-/// The files that apply, in the order of their last turn: mlcommons' checker takes them from a
-/// queue, some several times.
+/// The files that apply, ordered by their last processing: MLCommons' checker takes files from a
+/// queue, some of them several times.
 std::vector<std::size_t> chain(const std::vector<FileState>& files) {
   std::deque<std::size_t> queue = {0};
   std::vector<std::size_t> turns;

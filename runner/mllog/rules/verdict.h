@@ -1,5 +1,5 @@
-// The verdict on a log from the states of its rules.
-// Hides the chain of rule files, and which findings a later file replaces.
+// The verdict on a log from the states of its rules. Follows the chain of rule files, in which
+// later files replace findings.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace mllog::rules {
 
-/// All that a judge knows. The states stand in the order of the ruleset's files.
+/// Everything that the judge knows about a log. The states are in the order of the ruleset's files.
 struct Case {
   const Ruleset& ruleset;
   const std::vector<FileState>& files;
-  const Violations& log;  ///< of no rule's
+  const Violations& log;  ///< violations that belong to no rule
   std::int64_t records = 0;
-  std::int64_t other_format_records = 0;  ///< of other rounds' formats
+  std::int64_t other_format_records = 0;  ///< records in other rounds' formats
   bool warnings_are_errors = false;
 };
 

@@ -1,5 +1,4 @@
-// Rules in words.
-// Hides the phrases.
+// Rules as text.
 #include "runner/mllog/rules/words.h"
 
 #include <fmt/format.h>

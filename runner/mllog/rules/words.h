@@ -1,5 +1,4 @@
-// Rules in words, for lists and messages.
-// Hides nothing of the rules.
+// Rules as text, for lists and messages.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@ namespace mllog::rules {
 
 /// "must come after run_start", "metadata must have epoch_num or samples_count".
 std::string words(const Check& check);
-/// "exactly one record"; "" where any number will do.
+/// "exactly one record"; "" if any number is allowed.
 std::string words(const Occurrence& occurs);
-/// All that a rule asks, a sentence without its subject each, in the order it is judged.
+/// All requirements of a rule, each a sentence without its subject, in the order of judging.
 std::vector<std::string> words(const Rule& rule);
 
 }  // namespace mllog::rules

@@ -1,5 +1,4 @@
-// load_config: where errors are said to be, and what overrides do.
-// Hides nothing.
+// load_config: the places that errors name, and the effect of overrides.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// What a file holds, for tests.
-// Hides nothing.
+// A file's content, for tests.
 #pragma once
 
 #include <filesystem>

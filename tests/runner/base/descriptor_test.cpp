@@ -1,4 +1,4 @@
-// A file descriptor has one owner, and is closed with it.
+// A file descriptor has one owner, which closes it.
 #include "runner/base/descriptor.h"
 
 #include <fcntl.h>

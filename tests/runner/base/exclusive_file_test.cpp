@@ -1,5 +1,4 @@
-// Of many that create one file, one succeeds.
-// Hides processes that race.
+// Of many processes that create a file, one succeeds.
 #include "runner/base/exclusive_file.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Create = std::function<bool(const std::string&, std::string_view)>;
 
-/// Of each file, how many of 16 processes were told that they created it; -1 where one failed.
+/// For each file, how many of 16 processes were told that they created it; -1 if one failed.
 std::vector<int> winners(const fs::path& folder, int files, const Create& create) {
   constexpr int kProcesses = 16;
   std::vector<pid_t> children;

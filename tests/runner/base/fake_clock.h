@@ -1,5 +1,4 @@
-// A clock that goes only when told.
-// Hides nothing.
+// A clock that tests set by hand.
 #pragma once
 
 #include "runner/base/clock.h"

@@ -1,5 +1,4 @@
-// Work on many things at once: each once, and what is thrown.
-// Hides nothing.
+// for_each_index: calls each index once, and which exception is thrown.
 #include "runner/base/for_each_index.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ TEST(ForEachIndex, CallsWithEachIndexOnce) {
 }
 
 TEST(ForEachIndex, WorksOnSeveralThreads) {
-  // Each waits until the other has begun: on one thread this would not end.
+  // Each call waits until the other has begun: on one thread this would never end.
   std::atomic<int> begun = 0;
   for_each_index(2, 2, [&](std::size_t) {
     ++begun;

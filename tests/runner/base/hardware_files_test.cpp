@@ -70,7 +70,7 @@ TEST(HardwareFiles, ReadMemoryModulesFromUdevWithoutTheirSerialNumbers) {
   }
   records += "E:MEMORY_DEVICE_2_PRESENT=0\nE:MEMORY_DEVICE_2_TYPE=Unknown\n";
   root.write("run/udev/data/+dmi:id", records);
-  // EDAC's are those that udev has told of already.
+  // EDAC lists the same modules that udev has already listed.
   root.write("sys/devices/system/edac/mc/mc0/dimm0/size", "1024\n");
   const Json facts = hardware_file_facts(root.path());
   EXPECT_EQ(facts["memory_modules"], "2x 32.0 GiB DDR4-3200 at 2933 MT/s");

@@ -1,5 +1,4 @@
 // Tests of hash chains against published values.
-// Hides nothing.
 #include "runner/base/hash_chain.h"
 
 #include <gtest/gtest.h>

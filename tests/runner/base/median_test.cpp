@@ -1,4 +1,4 @@
-// Medians of odd and even numbers of values, and of none. Hides nothing.
+// Medians of odd and even numbers of values, and of none.
 #include "runner/base/median.h"
 
 #include <gtest/gtest.h>

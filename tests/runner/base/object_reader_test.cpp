@@ -1,5 +1,4 @@
 // ObjectReader: kinds, ranges, unknown keys, and the record of what was read.
-// Hides nothing.
 #include "runner/base/object_reader.h"
 
 #include <gmock/gmock.h>

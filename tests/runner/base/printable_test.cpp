@@ -1,5 +1,4 @@
-// Text from outside made safe.
-// Hides nothing.
+// Makes text from outside safe to display.
 #include "runner/base/printable.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests of what is told of processes.
+// Tests of process states.
 #include "runner/base/process_state.h"
 
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@
 namespace base {
 namespace {
 
-/// A child that waits for signals, gone at the end of the test.
+/// A child that waits for signals; killed by the destructor.
 class Child {
  public:
   Child() : process(::fork()) {
     if (process == 0) {
-      ::prctl(PR_SET_NAME, "a ) b");  // no name may be taken for the end of a name
+      ::prctl(PR_SET_NAME, "a ) b");  // a bracket in the name must not be taken for its end
       for (;;) ::pause();
     }
   }
@@ -26,7 +26,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Returns once the signal has had its effect, which the parent may still look at.
+  /// Sends a signal and returns when it has had its effect, which remains waitable.
   void signal(int number, int effect) const {
     ::kill(process, number);
     siginfo_t info{};

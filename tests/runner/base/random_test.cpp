@@ -1,5 +1,4 @@
 // The random streams against published vectors, and the permutation as a bijection.
-// Hides nothing.
 #include "runner/base/random.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ namespace {
 
 using Block = std::array<std::uint32_t, 4>;
 
-// Known answers of philox4x32-10 from the Random123 distribution (tests/kat_vectors).
+// Known answers for philox4x32-10 from the Random123 distribution (tests/kat_vectors).
 TEST(Philox, GivesTheKnownAnswerForZeros) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
             (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

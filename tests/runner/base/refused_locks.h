@@ -1,5 +1,5 @@
-// A file system without locks, for this process and those that it starts from now on.
-// Hides the kernel's filter of system calls.
+// Simulates a file system without locks, by a seccomp filter, for this process and its future
+// children.
 #pragma once
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 namespace base {
 
-/// fcntl() refuses to lock, as where a network file system has no service of locks. Whether the
-/// kernel lets itself be told so.
+/// Makes fcntl() refuse locks, as on a network file system without a lock service. Returns whether
+/// the kernel accepted the filter.
 inline bool refuse_locks() {
   constexpr auto kNumber = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
   constexpr auto kCommand =

@@ -1,4 +1,4 @@
-// Files are replaced as a whole; devices and links are not.
+// Files are replaced atomically; devices and links are not.
 #include "runner/base/replaced_file.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// System facts on made-up trees of /proc, /sys and cgroups, and on this machine.
-// Hides nothing.
+// System facts from made-up trees of /proc, /sys and cgroups, and from this machine.
 #include "runner/base/system_facts.h"
 
 #include <gmock/gmock.h>
@@ -130,7 +129,7 @@ TEST(UsableCpus, AreCutByTheQuotaRoundedUp) {
 TEST(UsableCpus, FollowTheAffinityMask) {
   const std::vector<int> all = affinity_cpus();
   ASSERT_FALSE(all.empty());
-  std::thread([&] {  // a mask of one thread, gone with it
+  std::thread([&] {  // a mask of one thread, which ends with it
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(static_cast<std::size_t>(all.back()), &one);

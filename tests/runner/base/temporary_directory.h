@@ -1,5 +1,4 @@
-// A directory that lives as long as the test which made it.
-// Hides mkdtemp and the removal.
+// A directory that the destructor removes.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +25,7 @@ class TemporaryDirectory {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes a file below, making the folders on the way; returns its path.
+  /// Writes a file below the directory, creating folders as needed; returns its path.
   std::string write(const std::string& relative, const std::string& text) const {
     const std::filesystem::path file = path_ / relative;
     std::filesystem::create_directories(file.parent_path());

@@ -1,5 +1,4 @@
-// What an exception said, for tests of messages.
-// Hides the try block.
+// The message of an exception, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +7,7 @@
 
 namespace base {
 
-/// The message of the E that `call` throws; a test failure and "" when it throws none.
+/// The message of the E that `call` throws; a test failure and "" if it throws none.
 template <class E, class Call>
 std::string thrown_message(Call&& call) {
   try {

@@ -1,5 +1,4 @@
-// UTF-8, sequence by sequence: which bytes are a character.
-// Hides nothing.
+// UTF-8 sequences: which bytes form a character.
 #include "runner/base/utf8.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is slow, and who is odd, among made-up nodes.
+// Slow and deviating nodes among made-up ones.
 #include "runner/doctor/comparison.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Several hosts in network namespaces, one of them odd.
+// Several hosts in network namespaces, one of which deviates.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ using outside::Ended;
 
 bool can_make_hosts() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
 
-/// Hosts of findings of that check which are not fine.
+/// Hosts with a finding of that check that is not ok.
 std::vector<std::string> odd(const json& document, const std::string& id) {
   std::vector<std::string> hosts;
   for (const json& finding : document.at("between_nodes")) {
@@ -32,7 +32,7 @@ std::vector<std::string> odd(const json& document, const std::string& id) {
 
 class DoctorOnHosts : public outside::ProgramTest {
  protected:
-  /// On three hosts, each of which runs `first` in its shell before.
+  /// Runs doctor on three hosts, each of which executes `first` in its shell before.
   json doctor(const std::string& first, const std::string& arguments) const {
     std::ofstream(folder_ / "rank.sh") << "#!/bin/sh\n" << first << "\nexec \"$@\"\n";
     const std::string script = (folder_ / "rank.sh").string();
@@ -70,7 +70,7 @@ TEST_F(DoctorOnHosts, NamesTheHostWithAnotherEnvironment) {
   EXPECT_EQ(document.at("between_nodes").is_array(), true);
 }
 
-/// A real Slurm of three nodes, each with a /tmp and /dev/shm of its own; gone with the test.
+/// A real Slurm of three nodes, each with its own /tmp and /dev/shm; stopped by the destructor.
 class DoctorUnderSlurm : public outside::ProgramTest {
  protected:
   ~DoctorUnderSlurm() override { slurm("stop"); }
@@ -85,7 +85,7 @@ TEST_F(DoctorUnderSlurm, NamesEachNodeThatIsOddInItsOwnWay) {
   }
   ASSERT_EQ(slurm("start 3").status, 0);
   ASSERT_EQ(slurm("node 2 run mount -o remount,size=2m /dev/shm").status, 0);
-  // Results below a node's own /tmp are seen by nobody else.
+  // Other nodes do not see results below a node's own /tmp.
   const std::string config = (folder_ / "s" / "shared" / "toy.json").string();
   std::ofstream(config) << R"({"workload": "toy", "epochs": 8, "threads": 1, "results": )"
                            R"({"directory": "/tmp/results", "system": "box"}})";

@@ -1,4 +1,4 @@
-// The command from outside: alone, on several ranks, with what is bad.
+// The command from outside: alone, on several ranks, and with problems.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ class DoctorProgram : public outside::ProgramTest {
   }
 };
 
-/// The finding of that check, of the first node or between nodes.
+/// The finding of that check, on the first node or between nodes.
 json finding(const json& document, const std::string& id) {
   for (const json& found : document.at("nodes").at(0).at("findings")) {
     if (found.at("id") == id) return found;
@@ -125,7 +125,7 @@ TEST_F(DoctorProgram, RefusesResultsThatCannotBeWritten) {
 }
 
 TEST_F(DoctorProgram, JudgesForRanksThatWereNotStarted) {
-  // The toy takes 4 KiB of memory a thread, and each rank 4 MiB of /dev/shm.
+  // The toy needs 4 KiB of memory per thread, and each rank 4 MiB of /dev/shm.
   const Ended ended = doctor("--quick --ranks 100000 --json - " + config({{"threads", 4096}}));
   EXPECT_EQ(ended.status, 4) << ended.out;
   const json document = json::parse(ended.out);

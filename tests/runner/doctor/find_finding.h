@@ -1,4 +1,4 @@
-// Looks findings up.
+// Looks up findings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 
 namespace doctor {
 
-/// The first finding of that check and, if one is named, subject; a failure where there is none.
+/// The first finding of that check, and of that subject if one is named; a test failure if there is
+/// none.
 inline Finding found(const Findings& findings, const std::string& id,
                      const std::string& subject = "") {
   for (const Finding& finding : findings) {

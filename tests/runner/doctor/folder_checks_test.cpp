@@ -1,4 +1,4 @@
-// Probes of folders that are fine, missing, full of leftovers.
+// Checks of folders that are good, missing, or full of leftovers.
 #include "runner/doctor/folder_checks.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::string below(const base::TemporaryDirectory& root, const char* name) {
   return (root.path() / name).string();
 }
 
-/// Makes a file look as if nobody had touched it for an hour.
+/// Makes a file look untouched for an hour.
 void age(const fs::path& path) {
   fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
 }

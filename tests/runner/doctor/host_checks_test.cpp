@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 
-/// A machine on which nothing is to be mended.
+/// A machine without problems.
 HostFacts good_host() {
   HostFacts host;
   host.host = "node1";
@@ -34,7 +34,7 @@ HostFacts good_host() {
   return host;
 }
 
-/// A configuration of 2 ranks on a node.
+/// A configuration with 2 ranks per node.
 Needs some_needs() {
   Needs needs;
   needs.has_configuration = true;
@@ -56,7 +56,7 @@ Findings all_of(const HostFacts& host, const Needs& needs) {
   return all;
 }
 
-/// The verdict of `id` on the good machine after `change`.
+/// The finding `id` on the good machine after `change`.
 template <class Change>
 Finding after(const std::string& id, Change change) {
   HostFacts host = good_host();
@@ -141,7 +141,7 @@ TEST(HostChecks, RefuseASmallSharedMemory) {
     host.shm_free = 60 << 20;
   });
   EXPECT_EQ(finding.verdict, Verdict::kError);
-  // What is in use stays: 4 MiB beside the GiB.
+  // What is in use stays: 4 MiB in addition to the GiB.
   EXPECT_THAT(finding.remedy, HasSubstr("size=1028m "));
 }
 

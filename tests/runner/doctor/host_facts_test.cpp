@@ -84,7 +84,7 @@ void end(pid_t child) {
 TEST(BusyProcesses, AreThoseOutsideOfTheJob) {
   const pid_t busy = start_child(true), sleeping = start_child(false);
   const auto is_busy = Contains(Field(&BusyProcess::process, busy));
-  // Where many others compute, a tenth of a CPU may be less than its share of half a second.
+  // If many other processes compute, this one may get less than a tenth of a CPU in half a second.
   std::vector<BusyProcess> seen;
   for (int i = 0; i < 20 && !testing::Matches(is_busy)(seen); ++i) {
     seen = busy_processes("/", 0.5, sleeping);

@@ -1,4 +1,4 @@
-// What environments of launchers and schedulers mean.
+// The meaning of launchers' and schedulers' environment variables.
 #include "runner/doctor/launch_facts.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A child that returns, complains, dies, or hangs.
+// A child that returns, prints errors, dies, or hangs.
 #include "runner/doctor/watched.h"
 
 #include <gmock/gmock.h>

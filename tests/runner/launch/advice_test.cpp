@@ -1,4 +1,4 @@
-// Tests of what is said of nodes and CPUs that nobody uses.
+// Tests of the warnings about idle nodes and CPUs.
 #include "runner/launch/advice.h"
 
 #include <gmock/gmock.h>

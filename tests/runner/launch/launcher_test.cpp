@@ -1,6 +1,5 @@
-// Tests of what launchers and schedulers tell by environment variables.
-// The variables are those that Open MPI 4.1.4 and Slurm 22.05.8 set; of the others what their
-// documentation says.
+// Tests of the environment variables of launchers and schedulers. Values are those of Open MPI
+// 4.1.4 and Slurm 22.05.8; others are from the documentation.
 #include "runner/launch/launcher.h"
 
 #include <gmock/gmock.h>
@@ -108,7 +107,7 @@ TEST(Launcher, NamesAVariableThatIsNoNumber) {
   EXPECT_THAT(base::thrown_message<base::ConfigError>([] { launcher_of(mpirun(8)); }),
               HasSubstr("OMPI_COMM_WORLD_RANK: expected less than the 8"));
   EXPECT_EQ(launched_rank(mpirun(7)), 7);
-  // What is not in use is not looked at.
+  // Unused variables are not checked.
   EXPECT_EQ(launcher_of({{"PMI_SIZE", "many"}}).kind, LauncherKind::kNone);
 }
 
@@ -128,7 +127,7 @@ TEST(StartProblem, SparesOneProcessWhereTheLibraryDoes) {
   EXPECT_THAT(start_problem(alone, kOpenMpi4), HasSubstr("srun started this process without"));
   EXPECT_EQ(start_problem(alone, "Open MPI v5.0.7"), "");
   EXPECT_NE(start_problem(launcher_of(step()), "Open MPI v5.0.7"), "");
-  // MPICH then starts as one rank, and the sizes tell.
+  // MPICH then starts single ranks, which size_problem() detects.
   EXPECT_EQ(start_problem(launcher_of(step()), "MPICH Version:\t4.0.2"), "");
 }
 

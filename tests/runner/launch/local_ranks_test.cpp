@@ -1,4 +1,4 @@
-// Tests of what a host shows of its ranks before MPI has started.
+// Tests of what is visible of a host's ranks before MPI has started.
 #include "runner/launch/local_ranks.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A process with an environment, gone at the end of the test.
+/// A process with a given environment; killed by the destructor.
 class Sleeper {
  public:
   explicit Sleeper(const std::vector<std::string>& environment) {
@@ -30,7 +30,7 @@ class Sleeper {
     }
     ::close(gone[1]);
     char nothing = 0;
-    // Its end of the pipe closes when it has become another program.
+    // Its end of the pipe closes when exec succeeds.
     [[maybe_unused]] const auto end = ::read(gone[0], &nothing, 1);
     ::close(gone[0]);
   }
@@ -49,7 +49,7 @@ class Sleeper {
   pid_t process = 0;
 };
 
-/// Of a job that no other process of this machine belongs to.
+/// The name of a job to which no other process of this machine belongs.
 std::string job_of(const char* launcher) {
   return std::string("test-") + launcher + "-" + std::to_string(::getpid());
 }
@@ -73,7 +73,7 @@ TEST(LocalRanks, AreThoseOfTheSamePmixJob) {
 
 TEST(LocalRanks, AreChildrenOfOneDaemonWithoutPmix) {
   const Sleeper child({"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALNRANKS=2"});
-  // This process's siblings count, its children do not.
+  // Only siblings of this process count, not its children.
   EXPECT_TRUE(
       local_ranks({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}}).empty());
 }

@@ -1,5 +1,5 @@
-// Job scripts: each combination of options gives a script that shellcheck accepts, and says what
-// was asked for.
+// Job scripts: shellcheck accepts the script of each combination of options, and it contains what
+// was requested.
 #include "runner/launch/script.h"
 
 #include <gmock/gmock.h>
@@ -35,13 +35,13 @@ JobRequest request_for(Scheduler scheduler) {
   return request;
 }
 
-/// Many requests for a scheduler: each with one thing, or several, unlike the usual.
+/// Many requests for a scheduler, each differing from the usual one in one or several options.
 std::vector<JobRequest> variants(Scheduler scheduler) {
   const JobRequest usual = request_for(scheduler);
   std::vector<JobRequest> all = {usual};
   constexpr std::pair<int, SetMode> kModes[] = {
       {1, SetMode::kArray}, {5, SetMode::kArray}, {3, SetMode::kTogether}};
-  // A single run, a set, instances that run together: each change with one of them in turn.
+  // Each change applies to a single run, a set, or instances with a common start, in turn.
   const auto add = [&](auto change) {
     JobRequest request = usual;
     std::tie(request.runs, request.set_mode) = kModes[all.size() % std::size(kModes)];

@@ -1,5 +1,4 @@
-// The catalogue of benchmarks: which facts hold for which round, and what a damaged file says.
-// Hides nothing.
+// The catalogue of benchmarks: which facts apply to which round, and errors for a damaged file.
 #include "runner/mllog/benchmarks.h"
 
 #include <gmock/gmock.h>

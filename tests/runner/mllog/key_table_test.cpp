@@ -1,4 +1,4 @@
-// KeyTable and is_same_text(), held against the standard library's.
+// KeyTable and is_same_text(), compared with the standard library.
 #include "runner/mllog/key_table.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ TEST(KeyTable, HoldsWhatAMapHolds) {
   KeyTable<int> table;
   EXPECT_EQ(table.find("seed"), nullptr);
   std::map<std::string, int> map;
-  for (int i = 0; i < 3000; ++i) {  // keys of all lengths, many of them several times
+  for (int i = 0; i < 3000; ++i) {  // keys of all lengths, many of them repeated
     const std::string key = std::string(static_cast<std::size_t>(i % 40), 'k') +
                             std::to_string(i % 701) + (i % 3 == 0 ? "_start" : "");
     table[key] += i;

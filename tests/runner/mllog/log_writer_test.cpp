@@ -1,5 +1,4 @@
-// LogWriter: records byte by byte, and what is on disk after each.
-// Hides nothing.
+// LogWriter: records byte by byte, and the file's content after each.
 #include "runner/mllog/log_writer.h"
 
 #include <gmock/gmock.h>

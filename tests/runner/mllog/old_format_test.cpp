@@ -1,5 +1,4 @@
-// Lines of MLPerf Training 0.5 and 0.6 as today's records, read as a log is read.
-// Hides nothing.
+// Lines of MLPerf Training 0.5 and 0.6 as records of the current format.
 #include "runner/mllog/old_format.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A record, decoded and kept.
+/// A decoded copy of a record.
 struct Kept {
   explicit Kept(const Record& record)
       : line(record.line),
@@ -55,7 +54,7 @@ struct Log {
   std::int64_t swallowed = 0;
 };
 
-/// What follows the place of a line of 0.5, as a record.
+/// A record from the text after the place of a 0.5 line.
 Kept of_05(const std::string& rest, const std::string& benchmark = "resnet") {
   const Log log(":::MLPv0.5.0 " + benchmark + " 1541710832.187837362 (train.py:371) " + rest);
   EXPECT_EQ(log.malformed.size(), 0u) << rest;
@@ -63,7 +62,7 @@ Kept of_05(const std::string& rest, const std::string& benchmark = "resnet") {
   return log.records[1];
 }
 
-/// What follows the seconds of a line of 0.6.
+/// A record from the text after the seconds of a 0.6 line.
 Kept of_06(const std::string& rest) {
   const Log log(":::MLL 1558640006.188 " + rest);
   if (log.records.size() != 1u) throw std::runtime_error("expected a record of " + rest);

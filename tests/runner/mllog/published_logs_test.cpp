@@ -1,5 +1,4 @@
 // RecordReader over published result logs, against counts by an independent program.
-// Hides nothing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +21,7 @@ TEST(PublishedLogs, HaveTheRecordsThatAnIndependentProgramCounted) {
     ASSERT_TRUE(in) << name;
     RecordReader reader(in);
     while (reader.next()) continue;
-    // That program takes records of the formats before MLLOG for other lines.
+    // That program counts records of the formats before MLLOG as other lines.
     const std::int64_t old = reader.old_records();
     EXPECT_EQ(reader.records() - old, counts.at("records")) << name;
     EXPECT_EQ(reader.malformed_records(), counts.at("malformed_records")) << name;

@@ -1,5 +1,4 @@
-// RecordReader: every oddity of real logs in small, and what is no record.
-// Hides nothing.
+// RecordReader: small examples of every oddity in real logs, and of malformed records.
 #include "runner/mllog/record_reader.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A record, decoded and kept.
+/// A decoded copy of a record.
 struct Kept {
   explicit Kept(const Record& record)
       : line(record.line),
@@ -115,7 +114,8 @@ TEST(RecordReader, TakesLineFeedsCarriageReturnsAndBothAsLineEnds) {
 
 TEST(RecordReader, FindsLineEndsThatABufferCutsInTwo) {
   constexpr std::size_t kBuffer = 1 << 18;
-  for (std::size_t shift = 0; shift < 16; ++shift) {  // the buffer ends within "\r\n" or the token
+  for (std::size_t shift = 0; shift < 16; ++shift) {  // the buffer ends within "\r
+                                                      // " or the token
     const std::string filler(kBuffer - 8 + shift - 2, 'x');
     const Log log(filler + "\r\n" + record("a") + "\r\n" + record("b"));
     ASSERT_EQ(log.records.size(), 2u) << shift;
@@ -316,7 +316,7 @@ TEST(RecordReader, ReadsZeroBytesAndOtherNoise) {
   EXPECT_EQ(log.reader.other_lines(), 1);
 }
 
-/// Key and line of each record, by the plain way: a line at a time, all in memory.
+/// Key and line of each record, by a simple method: line by line, all in memory.
 std::vector<std::string> plain_records(const std::string& text) {
   std::vector<std::string> lines(1), found;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,5 +1,4 @@
-// Offsets of clocks that are known, through messages whose delays are noise.
-// Hides the noise.
+// Offsets of simulated clocks, from messages with random delays.
 #include "runner/telemetry/clock_offset.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond;
 
-/// Another clock: so far ahead of ours at our time 0, and so much slower or faster.
+/// Another clock with a known offset at local time 0 and a known drift.
 struct OtherClock {
   std::int64_t ahead_ns = 0;
   double drift = 0.0;
@@ -25,7 +24,7 @@ struct OtherClock {
   }
 };
 
-/// Delays of a busy network: each way some microseconds, at times a lot more.
+/// Delays of a busy network: each way some microseconds, at times much more.
 class Network {
  public:
   std::vector<RoundTrip> ask(const OtherClock& other, std::int64_t own_ns, int times) {
@@ -106,7 +105,7 @@ TEST(ClockMap, FollowsADriftWithinItsUncertainty) {
 }
 
 TEST(ClockMap, OfARunOfMomentsKeepsTheOrderAndTheBound) {
-  // Two estimates 1 ms apart that differ by as much: no clock does that.
+  // Two estimates 1 ms apart that differ by 1 ms: no clock drifts so fast.
   const ClockMap map({0, 1'000'000, 1'000'000}, {1'000'000, 0, 1'000'000});
   EXPECT_EQ(map.drift(), -1e-3);
   std::int64_t before = map.to_own(-5000);

@@ -1,5 +1,4 @@
-// What a run tells of itself while it goes on.
-// Hides waiting.
+// The status that a running job writes.
 #include "runner/telemetry/live_status.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +90,7 @@ TEST_F(LiveFile, IsRemovedAtTheEnd) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
-/// A long evaluation tells nothing new.
+/// A long evaluation has no new status to report.
 TEST_F(LiveFile, GivesSignsOfLifeWhileNothingIsTold) {
   LiveStatusFile file(path_, clock_, 0.01);
   file.tell(some_status());

@@ -1,5 +1,4 @@
-// The telemetry file: written, read back, and refused where damaged.
-// Hides nothing.
+// The telemetry file: written, read back, and refused if damaged.
 #include "runner/telemetry/report_file.h"
 
 #include <gmock/gmock.h>

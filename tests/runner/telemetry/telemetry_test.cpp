@@ -1,5 +1,4 @@
-// Telemetry on a clock that goes only when told, and on the real one.
-// Hides nothing.
+// Telemetry on a clock set by hand, and on the real one.
 #include "runner/telemetry/telemetry.h"
 
 #include <gmock/gmock.h>
@@ -100,16 +99,16 @@ TEST_F(Account, TellsWhatInnerScopesTookOfTheWhole) {
 
 TEST_F(Account, CountsEachMomentOfExchangesOnceInTheirTotal) {
   const TracedTransfer first = telemetry_.begin_exchange("ids", 8);
-  pass(1);  // beside other work
+  pass(1);  // during other work
   {
     const Scope evaluation(telemetry_, Subsystem::kEvaluation);
     const Scope exchange(telemetry_, Subsystem::kExchange);
-    pass(2);  // both
+    pass(2);  // both are in flight
   }
   telemetry_.end_exchange(telemetry_.begin_exchange("ids", 8));
-  pass(4);  // the first still
+  pass(4);  // the first is still in flight
   telemetry_.end_exchange(first);
-  pass(8);  // none
+  pass(8);  // none is in flight
   {
     const Scope exchange(telemetry_, Subsystem::kExchange);
     pass(16);
@@ -199,7 +198,7 @@ TEST(Telemetry, SumsToTheWallTimeOnTheRealClock) {
 TEST(ScopeCost, IsMeasuredAndSmall) {
   const double cost_s = measured_scope_cost_s(base::SystemClock());
   EXPECT_GT(cost_s, 0.0);
-  EXPECT_LT(cost_s, 20e-6);  // two readings of a clock; sanitizers and slow timers included
+  EXPECT_LT(cost_s, 20e-6);  // two readings of a clock; allows for sanitizers and slow timers
 }
 
 TEST(ScopeCost, IsNothingOnAClockThatStands) {

@@ -1,5 +1,4 @@
 // The trace file of two ranks, read back.
-// Hides nothing.
 #include "runner/telemetry/trace_file.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A step with forward, in it a layer; three transfers, of which two overlap.
+/// A step with a forward scope and a layer in it; three transfers, two of which overlap.
 Trace made_trace(std::int64_t began) {
   Trace trace({1, 1}, 100);
   trace.begin_step(1, began);

@@ -1,5 +1,4 @@
-// Traces of steps on a clock that goes only when told, and the numbers of steps to trace.
-// Hides nothing.
+// Traces of steps on a clock set by hand, and parsing of step ranges.
 #include "runner/telemetry/trace.h"
 
 #include <gmock/gmock.h>
@@ -146,10 +145,10 @@ TEST_F(Traced, TellsOfTransfersWhatIsExposedAndWhatIsHidden) {
   telemetry_.begin_step();
   pass(1);
   const TracedTransfer ids = telemetry_.begin_exchange("ids", 100);
-  pass(10);  // beside work
+  pass(10);  // during work
   const TracedTransfer gradients = telemetry_.begin_exchange("gradients", 7);
   const TracedTransfer more = telemetry_.begin_exchange("ids", 50);
-  pass(20);  // all three
+  pass(20);  // all three in flight
   telemetry_.end_exchange(ids);
   {
     const Scope exchange(telemetry_, Subsystem::kExchange);
@@ -157,7 +156,7 @@ TEST_F(Traced, TellsOfTransfersWhatIsExposedAndWhatIsHidden) {
     telemetry_.end_exchange(more);
     pass(80);  // gradients alone
     telemetry_.end_exchange(gradients);
-    pass(160);  // packing, say
+    pass(160);  // such as packing
   }
   telemetry_.end_step();
   const auto& transfers = trace_.transfers();
@@ -237,7 +236,7 @@ TEST(TraceCost, IsThatOfAScopeForALayerOrTransferAndNothingOutsideOfTheSteps) {
   Telemetry telemetry(clock);
   Trace trace({kTraced, kTraced});
   telemetry.trace_to(trace);
-  const Scope exchange(telemetry, Subsystem::kExchange);  // its begin and end are looked at anyway
+  const Scope exchange(telemetry, Subsystem::kExchange);  // its begin and end read the clock anyway
   const double one_s = measured_scope_cost_s(clock);
   ASSERT_GT(one_s, 0.0);
   for (int step = 1; step <= kTraced + 1; ++step) {

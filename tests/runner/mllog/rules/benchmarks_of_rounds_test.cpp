@@ -1,5 +1,4 @@
-// The catalogue of benchmarks against the rounds: each benchmark of each round has its facts.
-// Hides nothing.
+// The catalogue of benchmarks against the rounds: each benchmark of each round has facts.
 #include <gtest/gtest.h>
 
 #include "runner/mllog/benchmarks.h"

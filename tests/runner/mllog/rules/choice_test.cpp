@@ -1,5 +1,4 @@
 // The choice of a round: flags, paths, benchmarks and dates.
-// Hides nothing.
 #include "runner/mllog/rules/choice.h"
 
 #include <gmock/gmock.h>

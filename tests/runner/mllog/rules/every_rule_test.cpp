@@ -1,5 +1,5 @@
-// Every rule of every round: a log that satisfies all, and logs that break one of them alone.
-// Hides nothing; the logs are made from the rules, whose figures other tests compare.
+// Every rule of every round: a log that satisfies all, and logs that break one of them alone. The
+// logs are generated from the rules; other tests check the rules' figures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,8 +31,8 @@ std::string shown(const Judgement& judgement) {
   return text;
 }
 
-/// Each benchmark that the round has rules of its own for, in both divisions, with each optimizer
-/// and schedule.
+/// Each benchmark with rules of its own in the round, in both divisions, with each optimizer and
+/// schedule.
 std::vector<Variant> variants(const Ruleset& rules) {
   std::vector<Variant> all;
   for (const std::string& benchmark : rules.round.benchmarks) {
@@ -56,7 +56,7 @@ std::vector<Variant> variants(const Ruleset& rules) {
 
 class EveryRule : public testing::Test {
  protected:
-  /// `ask` gets the rules, the variant and its good log.
+  /// Calls `ask` with the rules, the variant and its good log.
   template <class Ask>
   void for_each_variant(const Ask& ask) {
     const RuleBook book;
@@ -100,12 +100,12 @@ Log with_value(Log log, const std::string& key, const std::string& value) {
   return log;
 }
 
-/// Whether its records decide what is asked of others.
+/// Whether other requirements depend on its records.
 bool has_followers(const Rule& rule) {
   return rule.then.has_value() || rule.slot.has_value() || !rule.sets.empty();
 }
 
-/// Whether another rule is judged on records made of this key's.
+/// Whether another rule judges records that are gathered from this key's.
 bool is_gathered_from(const Ruleset& rules, const std::string& key) {
   return std::any_of(rules.files.begin(), rules.files.end(), [&](const auto& file) {
     return std::any_of(file.rules.begin(), file.rules.end(), [&](const Rule& rule) {

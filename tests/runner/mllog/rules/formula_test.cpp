@@ -1,4 +1,4 @@
-// Formulas of rules: their syntax, and what they answer where Python would raise an exception.
+// Formulas of rules: their syntax, and their results where Python would raise an exception.
 #include "runner/mllog/rules/formula.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr Answer kCannotTell = std::nullopt;
 
-/// A record and the names before it; "" for a name that was not logged.
+/// A record and the names set before it; "" for a name that was not logged.
 struct Logged {
   std::string value = "null";
   std::string metadata = "{}";

@@ -1,5 +1,4 @@
-// The judge, by rules made for the test: counting, order, chains, and what stays of each finding.
-// Hides nothing.
+// The judge with made-up rules: counting, order, chains, and which findings remain.
 #include "runner/mllog/rules/judge.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What malformed and strange logs get: each row of mllog.md 2.4, on a log of OC20 under hpc-3.0.
-// Hides nothing. Where mlcommons' checker crashes, the log fails with a reason.
+// Verdicts on malformed and unusual logs: each row of mllog.md 2.4, on a log of OC20 under hpc-3.0.
+// If MLCommons' checker crashes, the log fails with a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Corner : public testing::Test {
 
   static std::string good_text() { return text_of(good()); }
 
-  /// The good text with the line of a key changed.
+  /// The good log's text with the line of a key changed.
   static std::string changed(const std::string& key,
                              const std::function<std::string(std::string)>& change) {
     std::string text;

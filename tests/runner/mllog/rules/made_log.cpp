@@ -1,5 +1,4 @@
-// Logs made for tests of the rules.
-// Hides the form of a record, and values that satisfy a rule or break it.
+// Generates logs for tests of the rules.
 #include "runner/mllog/rules/made_log.h"
 
 #include <fmt/format.h>
@@ -42,7 +41,7 @@ std::string good_number(const Predicate& predicate) {
   return fmt::format("{}", predicate[0].number - 0.5);
 }
 
-/// What formulas ask for: values that fit together, and where evaluations stand.
+/// Values for formulas: consistent with each other, and positions of evaluations.
 struct GoodValue {
   const char *benchmark, *key, *value;
   const char* metadata = nullptr;
@@ -158,7 +157,7 @@ Log gathered_lines(const mllog::rules::Gathered& gathered) {
   return log;
 }
 
-/// Where a key stands in a log: what comes at its beginning, then all others, then the run.
+/// A key's position in a log: the keys at the beginning, then all others, then the run.
 int place(const std::string& key) {
   static const std::vector<std::string> first = {"submission_division", "cache_clear",
                                                  "init_start"};
@@ -302,7 +301,7 @@ std::string bad_value(const Predicate& predicate) {
     case Kind::kHolds:
       return one.formula->text().find("value") == std::string::npos ? "" : "7.25";
     default:
-      return "7.25";  // no text, no length, and none of the numbers that rules ask for
+      return "7.25";  // not a text, without a length, and none of the numbers that rules require
   }
 }
 

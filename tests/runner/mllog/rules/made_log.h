@@ -1,5 +1,4 @@
-// Logs made for tests of the rules.
-// Hides the form of a record, and values that satisfy a rule or break it.
+// Generated logs for tests of the rules, with values that satisfy or break a rule.
 #pragma once
 
 #include <string>
@@ -26,36 +25,36 @@ struct Line {
 using Log = std::vector<Line>;
 
 using mllog::LogFormat;
-/// As a log of that format has it, which is not kMlpV05.
+/// The line in a log of that format; kMlpV05 is not supported.
 std::string text_of(const Line& line, LogFormat format = LogFormat::kMllog);
 std::string text_of(const Log& log, LogFormat format = LogFormat::kMllog);
 
-/// The rules in a document of JSON, with usage hpc, round 1.0 and benchmark "toy" around it;
-/// `rules` are those of the file "common", `members` what else it has.
+/// Rules in a JSON document for usage hpc, round 1.0 and benchmark "toy". `rules` are those of the
+/// file "common", `members` its other members.
 Ruleset small_rules(const std::string& rules, const std::string& other_files = "",
                     const std::string& members = "");
-/// The program's own.
+/// The program's own rules.
 Ruleset rules_of(const std::string& usage, const std::string& number);
 
 Judgement judged(const Ruleset& rules, const std::string& log,
                  Warnings warnings = Warnings::kAllowed);
-/// The log in the format of the round.
+/// Judges the log in the round's format.
 Judgement judged(const Ruleset& rules, const Log& log, Warnings warnings = Warnings::kAllowed);
 
-/// What every_rule_test varies: which of a rule's allowed texts is logged.
+/// A variant for every_rule_test: which of a rule's allowed texts is logged.
 struct Variant {
   std::string division, benchmark;
   std::string opt_name, scheduler_type;  ///< "" for the first that is allowed
 };
 
-/// The files that a log of this kind is judged by, in their order.
+/// The files by which a log of this kind is judged, in order.
 std::vector<const RuleFile*> chain(const Ruleset& rules, const Variant& variant);
-/// The rule for each key of that chain: of several the last.
+/// The rule for each key of that chain; the last one if there are several.
 std::vector<const Rule*> rules_in(const std::vector<const RuleFile*>& chain);
 
-/// A log that satisfies them all.
+/// A log that satisfies all rules.
 Log good_log(const Ruleset& rules, const Variant& variant);
-/// JSON that breaks the rule's check of the value alone; "" where any value will do.
+/// JSON that breaks only the rule's check of the value; "" if any value is allowed.
 std::string bad_value(const mllog::rules::Predicate& predicate);
 
 }  // namespace made

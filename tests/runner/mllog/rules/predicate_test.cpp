@@ -1,5 +1,4 @@
-// Conditions on values, as Python would answer them.
-// Hides nothing.
+// Conditions on values, with Python's semantics.
 #include "runner/mllog/rules/predicate.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Rules that look at more than one record: formulas over other keys, names that rules set, and
-// records gathered by their position.
+// Rules that consider more than one record: formulas over other keys, names that rules set, and
+// records gathered by position.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // The rules of Training 0.6: the order of epochs, evaluations and blocks, and an optimizer's keys.
-// Hides the records that every log has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// The rules of all rounds: what is refused when they are loaded, editions, overlays, and figures
-// that must not slip. Hides temporary files.
+// The rules of all rounds: errors in loading, editions, overlays, and figures that must not change.
 #include "runner/mllog/rules/rule_book.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +24,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Why rules are refused; "" where they are not.
+/// Why rules are refused; "" if they are accepted.
 std::string refusal(const std::string& rules, const std::string& files = "") {
   try {
     small_rules(rules, files);
