@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The Debian packages that this project needs, by group, and their installation.
-# Hides apt: what is missing is installed when root; otherwise the line to run is printed and the exit code is 2.
+# Installs the Debian packages that this project needs, by group. Without root, prints the command to run if packages
+# are missing, with exit code 2.
 #
-#   cmake/packages.sh GROUP...     install what is missing of these groups
-#   cmake/packages.sh --list GROUP...     print their packages, one a line
+#   cmake/packages.sh GROUP...          installs the missing packages of these groups
+#   cmake/packages.sh --list GROUP...   prints their packages, one per line
 set -euo pipefail
 
 declare -A groups
-# To build and run the half that analyses logs: compilers and tools, then libraries. README.md gives
-# the reason of each.
+# To build and run the half that analyses logs: compilers and tools, then libraries. docs/packages.md gives the reason
+# for each.
 groups[analysis]="
   git g++ cmake ninja-build ccache
   nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libsqlite3-dev libjs-chart.js"
@@ -20,7 +20,7 @@ groups[build]="${groups[analysis]}
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
   slurm-wlm munge shellcheck zsh groff"
-# To compare with the reference framework and scikit-learn; tests that need them are skipped where they are absent.
+# To compare with the reference framework and scikit-learn. Tests that need them are skipped without them.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # For ./check --all.
 groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format"
@@ -44,7 +44,7 @@ is_installed() {
   [[ $(dpkg-query -W -f='${Status}' "$1" 2>/dev/null) == "install ok installed" ]]
 }
 
-# The index is fetched only when it is needed: where it is absent, or too old for the mirror.
+# Fetches the package index only if the first attempt fails: the index may be absent, or too old for the mirror.
 install() {
   local apt=(apt-get -qq -y -o Dpkg::Use-Pty=0)
   export DEBIAN_FRONTEND=noninteractive
