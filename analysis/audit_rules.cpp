@@ -1,5 +1,4 @@
 // The catalogue of audit rules.
-// Hides the texts.
 #include "analysis/audit_rules.h"
 
 #include <array>
@@ -19,28 +18,31 @@ constexpr std::string_view kQualityMeasure = "MLPerf training policies, Quality 
 constexpr std::string_view kRandomNumbers = "MLPerf training policies, Random numbers";
 constexpr std::string_view kScoring = "MLPerf training policies, Benchmark Results, Scoring";
 constexpr std::string_view kResubmission = "MLPerf training policies, Results Resubmission";
-constexpr std::string_view kPublished = "seen in published MLPerf results; no official tool tells";
+constexpr std::string_view kPublished =
+    "seen in published MLPerf results; no official tool reports it";
 constexpr std::string_view kOwn = "trainmark: logs and telemetry of its own runs";
 
 constexpr std::array kRules = {
     // what cannot be read
-    AuditRule{Rule::kMalformedRecord, "malformed-record", kError,
-              "A line has the token ':::MLLOG ' but what follows is no record: a JSON object with "
-              "a numeric time_ms and a string key. In logs of Training 0.5 and 0.6, the token "
-              "':::MLPv0.5.0 ' or ':::MLL ' and no seconds, key or value.",
-              kFormat,
-              "Find what wrote the line, or broke into it; the record is lost to every tool, and "
-              "MLCommons' checker fails the log or crashes on it."},
+    AuditRule{
+        Rule::kMalformedRecord, "malformed-record", kError,
+        "A line has the token ':::MLLOG ' but what follows is not a record (a JSON object with "
+        "a numeric time_ms and a string key). In logs of Training 0.5 and 0.6, the token "
+        "':::MLPv0.5.0 ' or ':::MLL ' and no seconds, key or value.",
+        kFormat,
+        "Find what wrote the line, or broke into it; the record is lost to every tool, and "
+        "MLCommons' checker fails the log or crashes on it."},
     AuditRule{Rule::kSwallowedRecord, "swallowed-record", kError,
               "A record is lost because another one follows on the same line: only the last of a "
               "line is read.",
               "mlcommons/logging, compliance checker: everything up to the last token is cut",
               "Make each write end with a line feed, and let one rank alone write."},
-    AuditRule{Rule::kLooseRecord, "loose-record", kError,
-              "A line of Training 0.5 or 0.6 is no JSON, for names without quotes or in single "
-              "ones; it was read all the same.",
-              "mlcommons/logging, compliance checker: a line that is no JSON fails the log",
-              "Nothing here depends on it; MLCommons' checker fails the log."},
+    AuditRule{
+        Rule::kLooseRecord, "loose-record", kError,
+        "A line of Training 0.5 or 0.6 is not JSON, as names have no quotes or single ones; it "
+        "was read all the same.",
+        "mlcommons/logging, compliance checker: a line that is not JSON fails the log",
+        "Nothing here depends on it; MLCommons' checker fails the log."},
     AuditRule{Rule::kNoRecords, "no-records", kError, "The file holds no MLPerf record at all.",
               kFormat,
               "Check that it is the log of rank 0; the token is ':::MLLOG ' with one blank."},
@@ -57,10 +59,10 @@ constexpr std::array kRules = {
               "The record quality_target has no number, or no direction in its metadata.", kOwn,
               "Log a number, and metadata direction 'rises' or 'falls'."},
     AuditRule{Rule::kMetadataNotObject, "metadata-not-an-object", kNote,
-              "Records carry metadata that is no JSON object, so nothing in it can be read.",
+              "Records carry metadata that is not a JSON object, so nothing in it can be read.",
               kFormat, "Log {} where there is nothing to say."},
     AuditRule{Rule::kEventTypeWrong, "event-type-wrong", kNote,
-              "Records of a key have another event_type than the key's name asks for.",
+              "Records of a key have another event_type than the key's name implies.",
               "mlcommons/logging, mllog: start, end and event; no official tool reads it",
               "Nothing here depends on it; use INTERVAL_START for *_start, INTERVAL_END for "
               "*_stop, POINT_IN_TIME for all else."},
@@ -72,12 +74,13 @@ constexpr std::array kRules = {
     AuditRule{Rule::kRunStartMissing, "run-start-missing", kError,
               "The log has no run_start: the run did not get beyond its initialisation.",
               kRunResults, "The run has no time and fails; see what stopped it."},
-    AuditRule{Rule::kRunStopMissing, "run-stop-missing", kError,
-              "The log has no run_stop: the run was cut off, or still goes on; its times end with "
-              "the log.",
-              kBenchmarkResults,
-              "`trainmark status` tells whether it goes on. One that was cut off did not converge; "
-              "one such run may be dropped as the slowest."},
+    AuditRule{
+        Rule::kRunStopMissing, "run-stop-missing", kError,
+        "The log has no run_stop: the run was cut off or still runs; its times end with "
+        "the log.",
+        kBenchmarkResults,
+        "`trainmark status` shows whether it still runs. One that was cut off did not converge; "
+        "one such run may be dropped as the slowest."},
     AuditRule{Rule::kRunStopBeforeStart, "run-stop-before-start", kError,
               "run_stop is stamped earlier than run_start: the time to train is negative.",
               "mlcommons/logging accepts and scores it",
@@ -100,7 +103,7 @@ constexpr std::array kRules = {
               "run_stop carries a value; only its metadata.status counts.", kPublished,
               "Log null as the value of an interval's end."},
     AuditRule{Rule::kRunResumed, "run-resumed", kWarning,
-              "The run went on from a checkpoint: its log has only a part of it.", kRunResults,
+              "The run continued from a checkpoint: its log has only a part of it.", kRunResults,
               "Such a run has no time to train and cannot be submitted."},
     AuditRule{Rule::kSuccessBelowTarget, "success-below-target", kError,
               "The run claims success, but no evaluation inside it meets the target.",
@@ -119,11 +122,11 @@ constexpr std::array kRules = {
               "run_stop comes long after the evaluation that met the target.", kRunResults,
               "See what was done between; it counts in the time to train."},
     AuditRule{Rule::kEvaluationAfterStop, "evaluation-after-stop", kWarning,
-              "Evaluations stand behind run_stop, in the file and in time; they do not count.",
-              "mlcommons/logging, compliance checker: takes an evaluation wherever it stands",
+              "Evaluations come after run_stop, in the file and in time; they do not count.",
+              "mlcommons/logging, compliance checker: counts an evaluation wherever it is",
               "If the run converged only there, it has failed."},
     AuditRule{Rule::kTrainingAfterStop, "training-after-stop", kWarning,
-              "Training goes on behind run_stop, in the file and in time.", kRunResults,
+              "Training goes on after run_stop, in the file and in time.", kRunResults,
               "End the run where the clock stops."},
     AuditRule{Rule::kEvaluationAtStop, "evaluation-at-stop", kNote,
               "Evaluations precede run_stop in the file but not in time, or the other way round; "
@@ -150,7 +153,7 @@ constexpr std::array kRules = {
               "closed division, 4 hours in the open one.",
               kRunResults, "The clock must start when that time is exceeded."},
     AuditRule{Rule::kInitTimesImpossible, "init-times-impossible", kWarning,
-              "The times of init_start and init_stop do not lie before run_start, or stand in "
+              "The times of init_start and init_stop do not lie before run_start, or are in "
               "the wrong order.",
               kPublished, "The log was put together from several; init_s means nothing."},
     // intervals
@@ -172,8 +175,8 @@ constexpr std::array kRules = {
               kPublished, "Close the inner interval before the outer one."},
     AuditRule{Rule::kEvaluationBesideTraining, "evaluation-beside-training", kNote,
               "Evaluations run at the same time as the training of later epochs.", kPublished,
-              "Nothing to mend; shares of the run add up to more than all of it, and the time "
-              "of training alone cannot be told."},
+              "Nothing to fix; shares of the run add up to more than all of it, and the time "
+              "of training alone is unknown."},
     AuditRule{Rule::kStagingOutsideRun, "staging-outside-run", kNote,
               "Data was staged outside the run, so the time to train leaves it out.",
               "MLPerf HPC training rules, Data State at Start of Run: allowed from v3.0 on",
@@ -183,13 +186,12 @@ constexpr std::array kRules = {
               "Do not read it as the cost of moving the data."},
     // evaluations and epochs
     AuditRule{Rule::kEvaluationCadence, "evaluation-cadence", kWarning,
-              "Evaluations do not follow each other at the distance that the rules ask of the "
-              "benchmark.",
+              "Evaluations are not spaced as the rules require for the benchmark.",
               "MLPerf training policies, Quality measure; mlcommons/logging issue 79",
               "Evaluate on the schedule; more evaluations near the end find the target sooner."},
     AuditRule{
         Rule::kFirstEvaluation, "first-evaluation", kWarning,
-        "The first evaluation of a closed run is earlier or later than the rules have it: after "
+        "The first evaluation of a closed run is earlier or later than the rules require: after "
         "the first interval, or after those that the benchmark leaves out.",
         kQualityMeasure,
         "Evaluate where the reference does: an earlier evaluation may end a run too soon, a "
@@ -219,7 +221,7 @@ constexpr std::array kRules = {
               "Log eval_error for CosmoFlow and Open Catalyst, eval_accuracy for the others."},
     AuditRule{Rule::kSecondMetric, "second-metric", kNote,
               "Two metrics are logged; the benchmark's own is judged.", kPublished,
-              "Nothing to mend; MLCommons' convergence check may take the other one."},
+              "Nothing to fix; MLCommons' convergence check may take the other one."},
     AuditRule{Rule::kQualityOutOfRange, "quality-out-of-range", kWarning,
               "An evaluation's value cannot be what its key says.", kQualityMeasure,
               "Log a fraction, not a percentage."},
@@ -242,7 +244,7 @@ constexpr std::array kRules = {
               "mlcommons/logging, compliance checker: fails such a log where a key must be unique",
               "Find out which value the run had."},
     AuditRule{Rule::kRepeatedKeys, "repeated-keys", kNote,
-              "Keys that belong into a log once stand there several times, with the same value.",
+              "Keys that a log should have once occur several times, with the same value.",
               "mlcommons/logging issue 14: a warning there",
               "Let one rank alone write; sums over repeated records count them twice."},
     AuditRule{Rule::kHyperparameter, "hyperparameter-outside-policy", kWarning,
@@ -260,7 +262,7 @@ constexpr std::array kRules = {
     // sets of runs
     AuditRule{Rule::kSideFileDamaged, "side-file-damaged", kWarning,
               "scaling.json or the system's description cannot be read.",
-              "MLPerf submission rules, layout of a submission", "Mend the JSON."},
+              "MLPerf submission rules, layout of a submission", "Fix the JSON."},
     AuditRule{Rule::kSystemDescriptionMissing, "system-description-missing", kNote,
               "The submission has no systems/<system>.json for this folder of results.",
               "MLPerf submission rules, layout of a submission",
@@ -286,22 +288,21 @@ constexpr std::array kRules = {
               kBenchmarkResults, "Run the whole set again, or submit a set that converged."},
     AuditRule{Rule::kSeedRepeated, "seed-repeated", kWarning,
               "Runs of a set were started with the same seed.", kRandomNumbers,
-              "Runs of one seed are no independent results; instances of one must be pruned."},
+              "Runs with one seed are not independent results; instances of one must be pruned."},
     AuditRule{Rule::kBatchSizesDiffer, "batch-sizes-differ", kWarning,
               "Runs of a set have different global batch sizes.",
               "MLPerf training policies, Reference Convergence Points",
-              "They are no runs of one benchmark result: put them into folders of their own."},
+              "They do not form one benchmark result: put them into separate folders."},
     AuditRule{Rule::kBenchmarksDiffer, "benchmarks-differ", kWarning,
               "Logs of different benchmarks lie in one folder.",
               "MLPerf submission rules, layout of a submission",
               "Put each benchmark into a folder of its own."},
     // several sets of runs
-    AuditRule{
-        Rule::kRunRepeated, "run-repeated", kWarning,
-        "Logs of one round are of the same run: run_start, run_stop and all evaluations have "
-        "equal times, and the evaluations equal results.",
-        kBenchmarkResults,
-        "A result takes runs of its own: take out the copies, or find out where they come from."},
+    AuditRule{Rule::kRunRepeated, "run-repeated", kWarning,
+              "Logs of one round are of the same run: run_start, run_stop and all evaluations have "
+              "equal times, and the evaluations equal results.",
+              kBenchmarkResults,
+              "A result needs its own runs: remove the copies, or find out where they come from."},
     AuditRule{Rule::kRunResubmitted, "run-resubmitted", kNote,
               "Logs are of runs of an earlier round, whose description of the system is equal: "
               "allowed if the logs pass under the new round's rules.",
@@ -314,7 +315,7 @@ constexpr std::array kRules = {
         Rule::kCurveRepeated, "curve-repeated", kWarning,
         "Different runs have the same results at all of at least three evaluations.",
         kRandomNumbers,
-        "Runs with seeds of their own do not: look at the seeds, and whether times were changed."},
+        "Runs with different seeds do not: look at the seeds, and whether times were changed."},
     AuditRule{
         Rule::kSeedOfOthers, "seed-of-others", kNote,
         "A run of another submission to the benchmark in this round has the same seed, logged by "
@@ -348,7 +349,7 @@ constexpr std::array kRules = {
         kScoring, "Find out why runs fail, and run the whole group again."},
     // telemetry
     AuditRule{Rule::kTelemetryDamaged, "telemetry-damaged", kError,
-              "The telemetry beside the log cannot be read, or does not add up.", kOwn,
+              "The telemetry file of the log cannot be read, or does not add up.", kOwn,
               "The report falls back on the log's own records."},
     AuditRule{Rule::kTelemetryNotCovering, "telemetry-not-covering", kError,
               "The telemetry's account and the log's run have different lengths.", kOwn,

@@ -1,5 +1,5 @@
-// The catalogue of audit rules: what the analysis can tell of a log, run or set beside a verdict.
-// Hides the texts.
+// The catalogue of audit rules: the findings that the analysis can report about a log, run or set,
+// in addition to a verdict.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace analysis {
 
 using mllog::Finding;
 
-/// Every rule of the audit. Its name in reports is that of its entry; so a finding without an entry
-/// in the catalogue cannot be made.
+/// Every audit rule. Reports name a rule by its entry's id, so every finding has an entry in the
+/// catalogue.
 enum class Rule : std::uint8_t {
   // what cannot be read
   kMalformedRecord,
@@ -105,30 +105,29 @@ enum class Rule : std::uint8_t {
   kWindowNotMedian,
   kRunsNotConsecutive,
   kNoWindow,
-  // telemetry beside a log
+  // telemetry of a log
   kTelemetryDamaged,
   kTelemetryNotCovering,
   kTelemetryCostly,
   kCount
 };
 
-/// One entry.
 struct AuditRule {
   Rule rule;
   mllog::CatalogueRule entry;  ///< with a severity
 };
 
-/// All of them, in the order of the enumeration.
+/// All rules, in the order of the enumeration.
 std::span<const AuditRule> audit_rules();
 const mllog::CatalogueRule& audit_rule(Rule rule);
 
-/// Where in a log; 0: the whole of it.
+/// A place in a log; line 0 means the whole log.
 struct Place {
   std::int64_t line = 0;
   std::int64_t column = 0;
 };
 
-/// The only way in which this room makes a finding.
+/// Makes a finding with the severity and id of `rule`. All audit findings are made here.
 Finding make_finding(Rule rule, Place place, std::string text);
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
-// The run's time by its log's records.
-// Hides how parts are chosen when evaluations run beside the training.
+// Breakdown of a run's time by its log's records.
 #include "analysis/breakdown.h"
 
 #include "analysis/definitions.h"

@@ -1,5 +1,4 @@
-// Where one run's time went, by its log alone or by the run's own telemetry, in one form.
-// Hides the difference between the two sources.
+// Where a run's time went, from its log or from its telemetry file, in one form.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,14 @@
 
 namespace analysis {
 
-/// One exclusive part of a run. Over the ranks where telemetry gives them; else all three agree.
+/// One exclusive part of a run. Minimum, mean and maximum are over the ranks with telemetry; from
+/// a log alone, all three are equal.
 struct Part {
   std::string name;
   std::string definition;
   double min_s = 0.0, mean_s = 0.0, max_s = 0.0;
-  std::optional<double> percent;          ///< mean_s of the mean wall time
-  std::optional<int> min_rank, max_rank;  ///< who had the extremes
+  std::optional<double> percent;          ///< mean_s in percent of the mean wall time
+  std::optional<int> min_rank, max_rank;  ///< ranks with min_s and max_s
 };
 
 struct Breakdown {
@@ -28,43 +28,43 @@ struct Breakdown {
   std::vector<Part> parts;
 };
 
-/// A quantity that every rank has, in its own unit.
+/// A quantity that every rank reports; `name` ends in its unit, if it has one.
 struct Quantity {
   std::string name;
   std::string definition;
   double min = 0.0, mean = 0.0, max = 0.0;
-  std::optional<double> sum;  ///< over the ranks, where that means something
+  std::optional<double> sum;  ///< over the ranks, if a sum is meaningful
 };
 
-/// Where one rank's time went, in the order of the subsystems.
+/// One rank's seconds, in the order of the subsystems.
 struct RankParts {
   int rank = 0;
   std::string host;
   std::vector<double> seconds;
 };
 
-/// Training steps of all ranks that took from low_s up to, but not with, high_s.
+/// Number of training steps of all ranks that took at least low_s and less than high_s.
 struct StepCount {
   double low_s = 0.0, high_s = 0.0;
   std::int64_t steps = 0;
 };
 
-/// What the telemetry file beside a log says.
+/// Content of the telemetry file next to a log.
 struct RunTelemetry {
   std::int64_t ranks = 0;
   Breakdown subsystems;
   std::vector<RankParts> by_rank;
-  std::vector<StepCount> step_histogram;               ///< rising; empty where the file has none
+  std::vector<StepCount> step_histogram;               ///< ascending; empty if the file has none
   std::vector<Quantity> quantities;                    ///< counters, step durations, peak memory
-  Waiting waiting;                                     ///< who was waited for
+  Waiting waiting;                                     ///< for which ranks others waited
   double longest_wall_s = 0.0, shortest_wall_s = 0.0;  ///< of the ranks
-  std::optional<double> overhead_fraction;  ///< cost of measuring, part of the run's time
-  std::string provenance_json;              ///< machine and build as written
+  std::optional<double> overhead_fraction;             ///< cost of measuring / the run's time
+  std::string provenance_json;                         ///< machine and build, as in the file
   std::vector<std::pair<std::string, std::string>> provenance;  ///< the same, flat: path, value
 };
 
-/// The run by its log's records: staging, train, eval, other, absent ones left out. Nothing
-/// without a run window.
+/// The run's time by its log's records: staging, train, eval, other; absent parts are left out.
+/// train and eval are one part if they overlap. Absent without a run window.
 std::optional<Breakdown> log_breakdown(const RunFacts& facts);
 
 }  // namespace analysis

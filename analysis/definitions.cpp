@@ -1,4 +1,4 @@
-// What figures and the conventions behind them mean.
+// Definitions of figures and of the conventions behind them.
 #include "analysis/definitions.h"
 
 #include "analysis/run_fields.h"
@@ -10,22 +10,22 @@ namespace analysis {
 const std::vector<std::pair<std::string, std::string>>& conventions() {
   static const std::vector<std::pair<std::string, std::string>> texts = {
       {"order",
-       "configuration values are the first in file order; all that is timed uses time_ms, ties by "
+       "configuration values are the first in file order; events are ordered by time_ms, ties by "
        "file order"},
       {"run_window",
        "from the first run_start to the first run_stop; without run_stop to the largest time_ms "
        "of the log, and ttt_s is absent"},
       {"evaluations",
-       "records of the metric's key at or after run_start that stand before run_stop in the file "
+       "records of the metric's key at or after run_start that precede run_stop in the file "
        "or have no later time_ms (either is enough), each pair of epoch_num and value once"},
       {"intervals",
        "start and stop of the same epoch_num (blocks: first_epoch_num), earliest open start "
-       "first; a stop whose number has no open start closes the earliest open one; what stays "
-       "open ends with the run, in a log without any epoch_stop an epoch with the next one's "
-       "start; all are cut to the run, and each moment counts once"},
-      {"conflicting_keys", "configuration keys that the log gives several different values"},
+       "first; a stop whose number has no open start closes the earliest open one; an interval "
+       "that stays open ends with the run, but in a log without any epoch_stop an epoch ends "
+       "where the next one starts; all are cut to the run, and each moment counts once"},
+      {"conflicting_keys", "configuration keys that have several different values in the log"},
       {"repeated_keys",
-       "configuration keys and one-time events (init, run, cache_clear) that the log gives more "
+       "configuration keys and one-time events (init, run, cache_clear) that are logged more "
        "than once, and how often"},
       {"convergence",
        "every evaluation that counts: epoch_num as logged, seconds since run_start, quality"},
@@ -34,7 +34,7 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
        "itself (result_<n>.telemetry.json): smallest, mean and largest over the ranks; percent "
        "is of the mean wall time"},
       {"step_histogram",
-       "training steps of all ranks that took from low_s up to, but not with, high_s"},
+       "number of training steps of all ranks that took at least low_s and less than high_s"},
       {"layers_s",
        "seconds of a training step in each layer, forward and backward, means over the traced "
        "steps "
@@ -42,8 +42,8 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
       {"stragglers", straggler_definition()},
       {"slow_exchange", slow_exchange_definition()},
       {"parts",
-       "the run by its log's records: staging, train, eval, other; where evaluations run beside "
-       "the training, train_and_eval is everything outside staging and other"},
+       "the run by its log's records: staging, train, eval, other; if evaluations run at the same "
+       "time as training, train_and_eval is everything outside staging and other"},
   };
   return texts;
 }

@@ -1,4 +1,4 @@
-// What figures and the conventions behind them mean.
+// Definitions of figures and of the conventions behind them.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace analysis {
 
-/// Conventions behind several figures: what a record is, which evaluations count, how intervals
-/// are paired.
+/// Conventions behind several figures, such as which evaluations count and how intervals are
+/// paired.
 const std::vector<std::pair<std::string, std::string>>& conventions();
 
-/// The definition of a figure, convention or subsystem; "" when there is none of that name.
+/// The definition of a figure or convention; "" for an unknown name.
 std::string definition_of(const std::string& name);
 
 }  // namespace analysis

@@ -1,4 +1,4 @@
-// The words of precision and parallelism.
+// Text of precision and parallelism.
 #include "analysis/disclosure.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// What is told, by its name.
+/// Name and value of each key that the log has.
 using Told = std::vector<std::pair<std::string, std::string>>;
 using Names = std::vector<std::pair<const char*, const char*>>;
 

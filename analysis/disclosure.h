@@ -1,4 +1,4 @@
-// What the runs of a set disclose of how they train, as people read it.
+// How the runs of a set train (precision, parallelism, micro-batch), as text for reports.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,13 @@
 
 namespace analysis {
 
-/// From the keys that MLPerf Training has since 6.0, and wants of every log since 6.1.
+/// From keys that MLPerf Training has since 6.0 and requires in every log since 6.1.
 struct Disclosure {
-  /// The lowest numerical precision: "bfloat16" where it is the same everywhere, else what is told
-  /// of each, "linear mxfp4, attention bfloat16, communication bfloat16"; "" where nothing is told.
+  /// The lowest numerical precision: "bfloat16" if all three are known and equal, else each known
+  /// one, "linear mxfp4, attention bfloat16, communication bfloat16"; "" if none is known.
   std::string precision;
-  /// What is used, "tensor 8, pipeline 4"; "data" where all that is told is 1; "" where nothing is.
+  /// The degrees other than 1, "tensor 8, pipeline 4"; "data" if all known degrees are 1; "" if
+  /// none is known.
   std::string parallelism;
   Value micro_batch_size;
   std::string config_filename;
@@ -23,7 +24,7 @@ struct Disclosure {
   }
 };
 
-/// `value_of` gives the value of a key of the log, none where it is not there.
+/// `value_of` returns the log's value of a key, an empty Value if the log has none.
 Disclosure disclosure_of(const std::function<Value(const std::string& key)>& value_of);
 
 }  // namespace analysis

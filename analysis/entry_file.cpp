@@ -1,5 +1,4 @@
-// What a submission to MLPerf Training 0.5 says of its system.
-// Hides its form.
+// Reads entry.json of MLPerf Training 0.5.
 #include "analysis/entry_file.h"
 
 #include <nlohmann/json.hpp>
@@ -23,7 +22,7 @@ std::optional<double> number_of(const json& object, const char* key) {
                                                      : std::nullopt;
 }
 
-/// "" where there is none, or it is NA or N/A.
+/// "" if the member is absent, not a string, NA or N/A.
 std::string name_of(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return "";
@@ -31,7 +30,7 @@ std::string name_of(const json& object, const char* key) {
   return text == "NA" || text == "N/A" ? "" : text;
 }
 
-/// Takes "2x " out of "2x Intel(R) Xeon(R)", or reads it in "1-node 2x Intel(R) Xeon(R)".
+/// Returns 2 for "2x Intel(R) Xeon(R)" and "1-node 2x Intel(R) Xeon(R)", and removes "2x ".
 std::optional<double> take_count(std::string& text) {
   static const std::regex form(R"((^|\s)(\d{1,4})x\s)");
   std::smatch match;
@@ -41,7 +40,7 @@ std::optional<double> take_count(std::string& text) {
   return count;
 }
 
-/// The folder below v0.5.0.
+/// The name of the folder below v0.5.0; "" if there is none.
 std::string submitter_of(const fs::path& path) {
   const fs::path full = full_path(path);
   for (auto part = full.begin(); part != full.end(); ++part) {

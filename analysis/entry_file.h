@@ -1,5 +1,5 @@
-// What a submission to MLPerf Training 0.5 says of its system: entry.json, beside the folders of
-// its benchmarks. Hides its form.
+// Reads entry.json, in which a submission to MLPerf Training 0.5 describes its system. The file is
+// next to the folders of its benchmarks.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace analysis {
 
-/// v0.5.0/ORG/.../results/ENTRY/entry.json for the folder ENTRY/BENCHMARK; empty elsewhere.
+/// v0.5.0/ORG/.../results/ENTRY/entry.json for the folder ENTRY/BENCHMARK; empty if there is none.
 std::filesystem::path entry_file_of(const std::filesystem::path& folder);
 
-/// What `entry`, the object in that file, tells. Accelerators only of a single node: of several,
-/// some submitters count a node's, others all of them.
+/// The system that `entry`, the object in that file, describes. With several nodes that have
+/// accelerators, both counts are absent: some submitters count one node's accelerators, others all.
 DescribedSystem read_entry(const nlohmann::json& entry, const std::filesystem::path& path);
 
 }  // namespace analysis

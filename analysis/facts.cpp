@@ -1,4 +1,4 @@
-// What one log means: figures that follow from others.
+// Facts of one log that follow from other facts.
 #include "analysis/facts.h"
 
 #include "runner/mllog/keys.h"

@@ -1,5 +1,4 @@
-// Finds what one log means: outcome, evaluations, rates.
-// Hides which of a log's records belong to the run.
+// Computes the facts of one log: outcome, times, evaluations, rates.
 #include "analysis/facts_of_log.h"
 
 #include <algorithm>
@@ -47,7 +46,8 @@ void copy_config(const ParsedLog& log, RunFacts& facts) {
   }
 }
 
-/// Files that were put together have records in any order, with times of several clocks.
+/// Takes the earliest date: logs merged from several files have records in any order, with times
+/// of several clocks.
 void find_launch(const ParsedLog& log, RunFacts& facts) {
   facts.launched_ms = log.first_date_ms;
   for (const char* const key : {keys::kInitStart, keys::kRunStart}) {
@@ -57,7 +57,7 @@ void find_launch(const ParsedLog& log, RunFacts& facts) {
   }
 }
 
-/// The window's marks: run_start, run_stop, and the time between them; init_s beside it.
+/// Sets the times and status of run_start and run_stop, ttt_s and init_s.
 void find_window(const ParsedLog& log, RunFacts& facts) {
   const Mark* start = log.first(keys::kRunStart);
   const Mark* stop = log.first(keys::kRunStop);
@@ -77,7 +77,7 @@ void find_window(const ParsedLog& log, RunFacts& facts) {
   facts.init_s = (init_stop->time_ms - first->time_ms) / kMsPerSecond;
 }
 
-/// What ends the run, and what its positions count.
+/// Sets the target and the metric's key.
 void choose_target(const ParsedLog& log, const mllog::EvaluationFacts* rules, RunFacts& facts) {
   if (log.own_target) {
     facts.target = log.own_target;
@@ -97,7 +97,8 @@ const std::optional<double>& number_at(const Position& position, const std::stri
   return key == keys::kStepNum ? position.step_num : position.epoch_num;
 }
 
-/// The member that most evaluations have: the benchmark's own, or another that is there instead.
+/// Sets the metadata member that is the position, and its unit: the benchmark's member, or another
+/// one if no evaluation has that.
 void choose_position(std::span<const Sample> samples, const mllog::EvaluationFacts* rules,
                      RunFacts& facts) {
   facts.position_key = rules ? rules->position : keys::kEpochNum;
@@ -124,7 +125,7 @@ void choose_position(std::span<const Sample> samples, const mllog::EvaluationFac
   }
 }
 
-/// The number of one part in a record; nothing where it has none.
+/// The value of one part of the target in a record; absent if the record has none.
 std::optional<double> part_of(const Sample& sample, const mllog::TargetPart& part) {
   if (!part.metric.empty() && sample.metric != part.metric) return std::nullopt;
   if (part.member.empty()) return sample.value;
@@ -134,8 +135,8 @@ std::optional<double> part_of(const Sample& sample, const mllog::TargetPart& par
   return std::nullopt;
 }
 
-/// The records of `all` that count. Neither file order nor time alone is right in real logs: being
-/// before run_stop in either is enough.
+/// The records of `all` that count. In real logs neither file order nor time alone is right, so a
+/// record counts if it precedes run_stop in either.
 std::vector<const Sample*> counted_samples(const ParsedLog& log, std::span<const Sample> all) {
   std::vector<const Sample*> counted;
   const Mark* start = log.first(keys::kRunStart);
@@ -160,7 +161,7 @@ Evaluation evaluation_of(const Sample& sample, const RunFacts& facts, double qua
   return one;
 }
 
-/// Of a target with one part: each record once.
+/// The evaluations of a target with one part, or of no target; repeated records count once.
 std::vector<Evaluation> single_evaluations(const std::vector<const Sample*>& samples,
                                            const RunFacts& facts) {
   std::vector<Evaluation> evaluations;
@@ -169,15 +170,15 @@ std::vector<Evaluation> single_evaluations(const std::vector<const Sample*>& sam
     const auto quality = facts.target ? part_of(*sample, facts.target->main()) : sample->value;
     if (!quality) continue;
     Evaluation one = evaluation_of(*sample, facts, *quality);
-    const auto shown = std::isfinite(*quality) ? quality : std::nullopt;  // NaN is not itself
+    const auto shown = std::isfinite(*quality) ? quality : std::nullopt;  // NaN != NaN
     if (!seen.emplace(one.position, shown).second) continue;
     evaluations.push_back(std::move(one));
   }
   return evaluations;
 }
 
-/// Of a target with several parts: the records of one position together make an evaluation, which
-/// is there when the last of them is.
+/// The evaluations of a target with several parts. Records with the same position form one
+/// evaluation, whose time is that of the last of them.
 std::vector<Evaluation> joined_evaluations(const std::vector<const Sample*>& samples,
                                            const RunFacts& facts) {
   const std::vector<mllog::TargetPart>& parts = facts.target->parts;
@@ -308,7 +309,7 @@ RunFacts facts_of(const ParsedLog& log, const std::string& round) {
   facts.parts = parts_of(intervals, window,
                          facts.counts_epochs() ? TrainedIn::kEpochs : TrainedIn::kEpochsOrBlocks);
   if (facts.resumed) {
-    facts.progress.note = "a resumed run: its log has only the part behind the checkpoint";
+    facts.progress.note = "a resumed run: its log has only the part after the checkpoint";
     facts.ttt_s.reset();
   } else {
     facts.progress = progress_of(log, intervals, facts, rules);

@@ -1,5 +1,4 @@
-// Finds what one log means: outcome, evaluations, rates.
-// Hides which of a log's records belong to the run.
+// Computes the facts of one log: outcome, times, evaluations, rates.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace analysis {
 
-/// `round`: a number, whose facts of the benchmark hold; "" for the newest.
+/// `round`: the round whose facts of the benchmark apply, "3.1"; "" for the newest.
 RunFacts facts_of(const ParsedLog& log, const std::string& round = "");
 
 }  // namespace analysis

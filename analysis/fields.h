@@ -1,6 +1,5 @@
-// Every figure of a report: its name, unit, definition, and where it is read.
-// Hides nothing: JSON, CSV, text and HTML all draw from these tables, so no figure lacks its
-// definition and none is computed twice.
+// A figure of a report: name, unit, definition and getter. JSON, CSV, text and HTML all read tables
+// of these, so every figure has a definition and is computed in one place.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +18,12 @@ namespace analysis {
 template <class Facts>
 struct Field {
   std::string name;
-  std::string unit;  ///< "" for counts, names and truths
+  std::string unit;  ///< "" for counts, names and booleans
   std::string definition;
   std::function<Value(const Facts&)> get;
 };
 
-/// The field of that name; null when there is none.
+/// The field of that name; null if there is none.
 template <class Facts>
 const Field<Facts>* find_field(const std::vector<Field<Facts>>& table, const std::string& name) {
   const auto found = std::find_if(table.begin(), table.end(),

@@ -1,5 +1,4 @@
-// Which files the paths of a command line mean.
-// Hides the walk through folders.
+// Finds the log files that the paths of a command line name.
 #include "analysis/find_logs.h"
 
 #include <glob.h>
@@ -27,7 +26,7 @@ std::string_view digits(const std::string& text, std::size_t begin, std::size_t 
   return std::string_view(text).substr(begin, end - begin);
 }
 
-/// Adds what a pattern stands for; what exists, or matches nothing, as it is.
+/// Adds the paths that match the pattern `given`; `given` itself if it exists or matches nothing.
 void expand(const std::string& given, std::vector<std::string>& paths) {
   std::error_code failed;
   glob_t matches{};
@@ -40,13 +39,13 @@ void expand(const std::string& given, std::vector<std::string>& paths) {
   ::globfree(&matches);
 }
 
-/// The folder that a path lies in: "rounds" for "rounds/hpc_v0.7/".
+/// The parent folder of a path: "rounds" for "rounds/hpc_v0.7/".
 fs::path parent_of(const std::string& given) {
   const fs::path path = fs::path(given).lexically_normal();
   return path.has_filename() ? path.parent_path() : path.parent_path().parent_path();
 }
 
-/// The folder that all of the paths lie in; "" where they have none in common.
+/// The innermost folder that contains all paths; "" if there is none.
 fs::path common_parent(const std::vector<std::string>& paths) {
   fs::path common = parent_of(paths.front());
   for (const std::string& given : paths) {
@@ -60,7 +59,8 @@ fs::path common_parent(const std::vector<std::string>& paths) {
   return common;
 }
 
-/// `path` relative to `root`, which the paths that a walk finds begin with.
+/// `path` relative to `root`. Avoids lexically_relative() for paths that begin with `root`, as
+/// those of a walk do.
 fs::path path_below(const fs::path& path, const fs::path& root) {
   const std::string_view whole = path.native(), front = root.native();
   if (!front.empty() && whole.starts_with(front)) {
@@ -73,7 +73,7 @@ fs::path path_below(const fs::path& path, const fs::path& root) {
 
 class Finder {
  public:
-  /// `several`: names are relative to `parent`, where there is one, else the paths as given.
+  /// `several`: names are relative to `parent`, or the paths themselves if it is empty.
   Finder(bool several, fs::path parent) : several_(several), parent_(std::move(parent)) {}
 
   void add(const std::string& given) {
@@ -128,7 +128,7 @@ class Finder {
     }
   }
 
-  /// Tells of a folder that cannot be opened, so that the walk goes on without it.
+  /// Reports a folder that cannot be opened, so that the walk can skip it.
   bool is_readable(const fs::path& folder) {
     std::error_code failed;
     const fs::directory_iterator opened(folder, failed);
@@ -146,7 +146,7 @@ class Finder {
         {path, name.generic_string(), folder.empty() ? "." : folder.generic_string()});
   }
 
-  /// Without symbolic links. Looks at the folders on the way once for all files of a folder.
+  /// `path` without symbolic links. Resolves the folder once for consecutive files of it.
   fs::path canonical(const fs::path& path) {
     std::error_code failed;
     const auto or_itself = [&](const fs::path& one) {
@@ -170,7 +170,7 @@ class Finder {
   bool several_;
   fs::path parent_;
   std::set<fs::path> seen_;
-  fs::path folder_, canonical_folder_;  ///< of the file that was looked at last
+  fs::path folder_, canonical_folder_;  ///< of the last file
   FoundLogs found_;
 };
 
@@ -180,7 +180,7 @@ fs::path full_path(const fs::path& path) {
   std::error_code failed;
   fs::path full = fs::absolute(path, failed);
   if (failed) return path;
-  // What is normal already is the rule, and a question of a moment.
+  // Most paths are normal already, and testing that is cheap.
   const std::string_view text = full.native();
   const bool may_be_odd = text.find("//") != text.npos || text.find("/.") != text.npos;
   return may_be_odd ? full.lexically_normal() : full;

@@ -1,5 +1,4 @@
-// Which files the paths of a command line mean.
-// Hides the walk through folders.
+// Finds the log files that the paths of a command line name.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +7,13 @@
 
 namespace analysis {
 
-/// What stands for standard input among the paths.
+/// The path that means standard input.
 inline constexpr char kStandardInput[] = "-";
 
 struct FoundLog {
   std::filesystem::path path;
-  std::string name;    ///< relative to its path, or to the folder that several have in common
-  std::string folder;  ///< name of the folder it lies in, "." for the path itself
+  std::string name;    ///< relative to the given path; of several, to their common parent
+  std::string folder;  ///< folder part of `name`; "." if it has none
 };
 
 /// A path that is missing, holds no log, or cannot be walked.
@@ -25,26 +24,27 @@ struct UnusablePath {
 };
 
 struct FoundLogs {
-  std::vector<FoundLog> logs;  ///< each file once, in order of names, numbers by value
+  std::vector<FoundLog> logs;  ///< each file once, in natural_less() order of the names
   std::vector<UnusablePath> problems;
 };
 
 /// A file is taken whatever its name; a folder is searched for result_*.txt at any depth, without
-/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}.
-/// Names under rounds/hpc_v0.7 and rounds/hpc_v1.0 begin with hpc_v0.7 and hpc_v1.0, as they do
-/// under rounds.
+/// following links to folders. A path that does not exist is expanded as a shell does: *, ?, [...],
+/// {A,B}. With the paths rounds/hpc_v0.7 and rounds/hpc_v1.0, names begin with hpc_v0.7 and
+/// hpc_v1.0, as with the path rounds.
 FoundLogs find_logs(const std::vector<std::string>& paths);
 
-/// From the root on, as it is written: links are not followed, as their names may tell a round.
+/// The absolute path. Links are not resolved, as their names may contain the round.
 std::filesystem::path full_path(const std::filesystem::path& path);
 
-/// The folder of the submission that `path` is in, which holds results/; empty where none does.
+/// The folder of the submission that contains `path`: the parent of the innermost folder
+/// "results"; empty if there is none.
 std::filesystem::path submission_around(const std::filesystem::path& path);
 
-/// Whether it is named as a log: result_*.txt.
+/// Whether `path` is named like a log: result_*.txt.
 bool is_result(const std::filesystem::path& path);
 
-/// Order of names in which result_2 stands before result_10.
+/// Order of names that compares digits by their value: result_2 precedes result_10.
 bool natural_less(const std::string& one, const std::string& other);
 
 }  // namespace analysis

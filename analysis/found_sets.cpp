@@ -1,5 +1,4 @@
-// Summaries of run sets.
-// Hides the search, and what of a file is believed.
+// Reads summaries of run sets.
 #include "analysis/found_sets.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Summaries of run sets, as the runner leaves them beside results (set_summary.json).
-// Hides the search, and what of a file is believed.
+// Reads summaries of run sets (set_summary.json), which the runner writes next to the results.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +10,12 @@ namespace analysis {
 
 struct FoundSet {
   std::filesystem::path path;
-  std::vector<std::string> lines;  ///< for people
+  std::vector<std::string> lines;  ///< the summary as text
   nlohmann::json document;
 };
 
-/// Those in the folders among `paths`, at any depth, by their paths. What cannot be read goes to
-/// `problems`.
+/// The summaries at any depth below the folders among `paths`, ordered by path. Appends a message
+/// to `problems` for each that cannot be read.
 std::vector<FoundSet> find_sets(const std::vector<std::string>& paths,
                                 std::vector<std::string>& problems);
 

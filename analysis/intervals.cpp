@@ -1,12 +1,10 @@
-// Lengths of time that intervals cover, each moment counted once.
-// Hides the sweeps over sorted end points.
+// Intervals of time: sweeps over sorted end points.
 #include "analysis/intervals.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
-
 
 namespace analysis {
 namespace {
@@ -28,7 +26,7 @@ std::vector<MarkEvent> in_time_order(const std::vector<Mark>& starts,
   for (const Mark& mark : starts) events.push_back({&mark, true});
   const auto middle = static_cast<std::ptrdiff_t>(events.size());
   for (const Mark& mark : stops) events.push_back({&mark, false});
-  // Most logs have them in order.
+  // Most logs have the marks in order.
   for (const auto& [from, to] : {std::pair{events.begin(), events.begin() + middle},
                                  std::pair{events.begin() + middle, events.end()}}) {
     if (!std::is_sorted(from, to, earlier)) std::sort(from, to, earlier);
@@ -40,7 +38,7 @@ std::vector<MarkEvent> in_time_order(const std::vector<Mark>& starts,
 /// The starts that no stop has closed yet, in order of opening.
 class OpenStarts {
  public:
-  /// All that will be opened, in their order.
+  /// `events` holds all starts that will be opened, in order.
   explicit OpenStarts(const std::vector<MarkEvent>& events) {
     for (const MarkEvent& event : events) {
       if (event.is_start) marks_.push_back(event.mark);
@@ -53,7 +51,7 @@ class OpenStarts {
   /// The start that a stop with this label closes, or null when none is open.
   const Mark* close(const std::optional<double>& label) {
     if (opened_ == closed_) return nullptr;
-    // Of a single one its label does not matter.
+    // If a single start is open, its label does not matter.
     std::optional<std::size_t> index;
     if (opened_ - closed_ > 1) index = first_labelled(label);
     if (!index) index = first_open();
@@ -101,10 +99,11 @@ class OpenStarts {
 
   std::vector<const Mark*> marks_;
   std::vector<char> is_closed_;
-  std::size_t opened_ = 0, closed_ = 0;  ///< how many
-  std::size_t first_ = 0;                ///< all before it are closed
-  std::vector<std::size_t> by_label_;    ///< indices by label, then in order; made when needed
-  /// Of each place in by_label_ where a label begins: the first of that label that may be open.
+  std::size_t opened_ = 0, closed_ = 0;  ///< counts
+  std::size_t first_ = 0;                ///< index; all starts before it are closed
+  std::vector<std::size_t> by_label_;    ///< indices by label, then in order; built on first use
+  /// For each index in by_label_ where a label's group begins: the first of the group that may be
+  /// open.
   std::vector<std::size_t> next_of_group_;
 };
 

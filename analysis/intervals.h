@@ -1,5 +1,4 @@
-// Lengths of time that intervals cover, each moment counted once.
-// Hides the sweeps over sorted end points.
+// Intervals of time: pairing of starts and stops, union, overlap. Each moment counts once.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +7,9 @@
 
 namespace analysis {
 
-/// Half-open, in milliseconds; empty when begin >= end. The label is the epoch's number, where the
-/// log gives one; `order` is the place of the start among the log's records, and `epoch_count`
-/// what the start said about its size (epoch_count of a block).
+/// Half-open, in milliseconds; empty if begin_ms >= end_ms. `label` is the epoch's number, if the
+/// log has one; `order` is the index of the start among the log's records; `epoch_count` is the
+/// number of epochs of a block, from its start.
 struct Interval {
   double begin_ms = 0.0;
   double end_ms = 0.0;
@@ -30,21 +29,21 @@ struct Mark {
   std::int64_t column = 0;
 };
 
-/// The window of a run.
+/// The time of a run.
 struct Window {
   double begin_ms = 0.0;
   double end_ms = 0.0;
 };
 
 /// Pairs starts and stops in time order, ties by file order: a stop closes the earliest open start
-/// of its label, or the earliest open start when its label has none. What stays open ends with the
-/// window; all are clipped to it.
+/// of its label, or the earliest open start when its label has none. An interval that stays open
+/// ends with the window. All intervals are clipped to the window.
 Intervals pair_marks(const std::vector<Mark>& starts, const std::vector<Mark>& stops,
                      const Window& window);
 
-/// The moments of `intervals`, as disjoint ones in ascending order (labels are dropped).
+/// The union of `intervals` as disjoint intervals in ascending order, without labels.
 Intervals united(Intervals intervals);
-/// Milliseconds that at least one of them covers.
+/// Milliseconds that at least one interval covers.
 double covered_ms(const Intervals& intervals);
 /// Milliseconds that both sets cover.
 double shared_ms(const Intervals& one, const Intervals& other);

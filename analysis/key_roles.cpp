@@ -1,5 +1,4 @@
-// What the keys of a log mean to its reader.
-// Hides the lists of keys.
+// The role of each log key in the analysis.
 #include "analysis/key_roles.h"
 
 #include <algorithm>
@@ -23,16 +22,16 @@ constexpr std::array kStarts = {keys::kInitStart,  keys::kRunStart,   keys::kSta
 constexpr std::array kStops = {keys::kInitStop,  keys::kRunStop,   keys::kStagingStop,
                                keys::kBlockStop, keys::kEpochStop, keys::kEvalStop,
                                keys::kSaveStop};
-/// Logged once by a careful program; repetition is a fact worth telling.
+/// Keys that should be logged once; the analysis reports repetitions.
 constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kInitStop,
                                  keys::kRunStart, keys::kRunStop};
-/// Starts, stops and metrics that say which epoch they belong to.
+/// Starts, stops and metrics whose records name their epoch.
 constexpr std::array kNumbered = {keys::kBlockStart,   keys::kBlockStop, keys::kEpochStart,
                                   keys::kEpochStop,    keys::kEvalStart, keys::kEvalStop,
                                   keys::kEvalAccuracy, keys::kEvalError};
 
-/// Settings that are looked at for what they are, whatever the benchmark, beside those that a
-/// report shows: they belong into a log once, with one value.
+/// Settings that the audit checks for every benchmark, in addition to config_keys(): a log should
+/// have each once, with one value.
 constexpr std::array kSettings = {keys::kSubmissionPocName,
                                   keys::kSubmissionPocEmail,
                                   keys::kGradientAccumulationSteps,

@@ -1,5 +1,4 @@
-// What the keys of a log mean to its reader.
-// Hides the lists of keys.
+// The role of each log key in the analysis.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +9,23 @@
 namespace analysis {
 
 struct KeyRole {
-  std::size_t index = 0;        ///< from 0, in no order
+  std::size_t index = 0;        ///< from 0, in no particular order
   bool config = false;          ///< a report shows its first value
   bool setting = false;         ///< the audit looks at its values
   bool mark = false;            ///< the start or stop of an interval
-  bool one_time = false;        ///< logged once by a careful program
-  bool metric = false;          ///< an evaluation
-  bool numbered = false;        ///< says which epoch it belongs to
-  std::string_view label;       ///< the metadata member with its number
-  std::string_view event_type;  ///< as its name asks for
+  bool one_time = false;        ///< should be logged once
+  bool metric = false;          ///< the result of an evaluation
+  bool numbered = false;        ///< its records name their epoch
+  std::string_view label;       ///< the metadata member with the epoch
+  std::string_view event_type;  ///< that the key's name implies
 };
 
-/// Null for a key that means nothing.
+/// Null for a key without a role.
 const KeyRole* role_of(std::string_view key);
-/// How many keys have a role.
+/// The number of keys with a role.
 std::size_t role_count();
 
-/// Whether `type` is one of the three that there are.
+/// Whether `type` is one of the three event types.
 bool is_event_type(std::string_view type);
 
 /// The keys whose values the audit looks at, each once.

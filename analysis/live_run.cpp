@@ -1,5 +1,4 @@
-// A run that goes on, as other shells see it.
-// Hides files and how a run that died is told from one that is silent.
+// A run in progress, as seen from other processes.
 #include "analysis/live_run.h"
 
 #include <fmt/format.h>
@@ -28,7 +27,7 @@ namespace fs = std::filesystem;
 using telemetry::LiveStatus;
 
 constexpr double kMsPerSecond = 1e3;
-/// Logs without an end that nobody wrote to for a day were left by runs that died.
+/// A log without an end that was not written to for a day was left by a run that died.
 constexpr double kForgottenS = 86400.0;
 
 double written_s(const fs::path& path) {
@@ -41,20 +40,20 @@ double written_s(const fs::path& path) {
 
 using Found = LiveRuns::Seen;
 
-/// When a log was last written to: by its own last record, as a copy is younger than what it says;
-/// by the file's time where no run began in it.
+/// When a log was last written to, in seconds since 1970: the time of its last record, as a copied
+/// file is newer than its content; the file's time if no run began in it.
 double sign_of(const Found& found) {
   const RunFacts& facts = found.facts;
   if (!facts.run_start_ms || !facts.window_s) return found.written_s;
   return *facts.run_start_ms / kMsPerSecond + *facts.window_s;
 }
 
-/// Whether a run set has begun this run anew.
+/// Whether a run set has moved this log away and begun the run anew.
 bool is_cut_off(const fs::path& log) { return log.parent_path().filename() == "cut_off"; }
 
 bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
 
-/// Of runs in the same folder with the same benchmark, batch and target.
+/// Successful runs in the same folder with the same benchmark, batch size and target.
 std::vector<EarlierRun> earlier_runs(const Found& run, const std::vector<const Found*>& all) {
   std::vector<EarlierRun> earlier;
   const auto same = [&](const char* key, const RunFacts& other) {
@@ -147,7 +146,7 @@ LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
                                                           : sign_s;
   run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / kMsPerSecond);
   run.standing.staging_s = found.facts.parts.staging_in_run_s.value_or(0.0);
-  // Nobody foresees the end of a run that nobody hears of, or that is there.
+  // No outlook for a run that is silent, gone or ended, or has met its target.
   if (run.state != LiveState::kRunning || run.facts.at_target) return run;
   run.outlook = outlook_of(found.facts, run.standing, earlier_runs(found, all));
   const Standing& at = run.standing;
@@ -187,7 +186,7 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
       seen[log.path] = std::move(before->second);
       continue;
     }
-    try {  // it may be gone by now, or not be for everybody to read
+    try {  // the log may be gone by now, or not be readable
       Seen one = {log.path, facts_of(parse_log(log.path)), written, bytes};
       if (one.facts.records == 0 && bytes > 0) {
         throw base::DataError(log.path.string() + ": expected lines with ':::MLLOG ', found none");
@@ -226,24 +225,25 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
 const std::vector<std::pair<std::string, std::string>>& live_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"state",
-       "running; silent: no sign of life for 15 s (60 s where there is nothing but a log), though "
-       "its process may be there; gone: its process is not on this host any more; ended: its log "
+       "running; silent: no sign of life for 15 s (60 s without a live file), though its "
+       "process may still exist; gone: its process, on this host, has ended; ended: its log "
        "has run_stop"},
       {"sign_of_life_s",
-       "seconds since the last record of the log, or the last sign of life that the run gives"},
+       "seconds since the last record of the log, or since the last update of its live file"},
       {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},
       {"epochs_done",
-       "epochs trained so far, parts of the one under way included where the run tells them"},
+       "epochs trained so far, with the fraction of the current one if the run has a live file"},
       {"samples_per_s", "of all ranks, over the last steps"},
       {"parts",
-       "seconds so far: rank 0's subsystems where the run tells them, else the parts of its log"},
+       "seconds so far: rank 0's subsystems if the run has a live file, else the parts of its log"},
       {"outlook",
        "seconds from run_start to the target: epochs of earlier runs of the same folder, "
        "benchmark, batch size and target at this run's pace (their times before the first epoch), "
        "with the "
-       "95 % prediction interval of a normal distribution; where there are none, or this run took "
-       "longer, where a straight line through its last evaluations (3 to 8) meets the target, with "
-       "the 95 % interval of its slope. No high where that has no end"},
+       "95 % prediction interval of a normal distribution; if there are none, or this run took "
+       "longer, the time at which a straight line through its last evaluations (3 to 8) meets the "
+       "target, with "
+       "the 95 % interval of its slope. No high if the interval has no end"},
       {"limit_s",
        "seconds from run_start until all epochs of the configuration are trained, by this run's "
        "pace"},

@@ -1,4 +1,4 @@
-// Logs, read whole.
+// Parses whole logs from files and streams.
 #include "analysis/log_file.h"
 
 #include <cerrno>

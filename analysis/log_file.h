@@ -1,4 +1,4 @@
-// Logs, read whole: from files and streams.
+// Parses whole logs from files and streams.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace analysis {
 
-/// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws
-/// SystemError when it cannot be opened or read further.
+/// Reads the log in one pass, holding a few lines at a time. Damaged lines become findings.
+/// Throws SystemError if the log cannot be opened or read.
 ParsedLog parse_log(std::istream& in);
 ParsedLog parse_log(const std::filesystem::path& path);
 
-/// The file, to be read. Throws SystemError when it is none, or cannot be opened.
+/// Opens a file for reading. Throws SystemError if it is not a regular file or cannot be opened.
 std::ifstream open_log(const std::filesystem::path& path);
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
-// One log, read once.
-// Hides which records matter and how damaged ones are told.
+// The content of one log, collected in one pass.
 #include "analysis/log_parser.h"
 
 #include <fmt/format.h>
@@ -17,17 +16,17 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// No run since 1973 has smaller times, no clock that starts with the program larger ones.
+/// Times since 1970 exceed this from 1973 on; times of a clock that starts with the program do not.
 constexpr double kClockLimitMs = 1e11;
-/// Damaged lines told one by one; the rest is counted.
+/// Damaged lines that are reported one by one; further ones are counted.
 constexpr std::int64_t kToldMalformed = 20;
-/// Keys whose values need not be finite told one by one; the rest together.
+/// Keys with values that are not finite reported one by one; further keys share one finding.
 constexpr std::size_t kToldKeys = 64;
 /// Longer values of settings are not kept.
 constexpr std::size_t kLongestSetting = 4096;
-/// Of a value that a finding shows.
+/// Bytes of a value that a finding shows.
 constexpr std::size_t kShownBytes = 60;
-/// Ranks may log seeds of their own.
+/// Seeds kept per log; each rank may log its own.
 constexpr std::size_t kKeptSeeds = 16;
 constexpr char kFurtherKeys[] = "(further keys)";
 
@@ -39,7 +38,7 @@ void count(Tally& tally, const mllog::Record& record, std::string_view what = {}
   tally.what = what;
 }
 
-/// A finite number; true and false are none.
+/// The value as a finite number; absent for anything else, including true and false.
 std::optional<double> finite(mllog::JsonText value) {
   const std::optional<double> number = value.number();
   return number && std::isfinite(*number) ? number : std::nullopt;
@@ -51,19 +50,18 @@ Position position_of(const mllog::Record& record) {
           finite(record.metadata.member(keys::kStepNum))};
 }
 
-/// Collects the records of one log.
 class Collector {
  public:
   explicit Collector(ParsedLog& log) : log_(log), kept_(role_count()) {}
 
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
-  /// `so_far` records were lost up to this line.
+  /// `so_far`: number of records that were lost up to this line.
   void note_swallowed(std::int64_t so_far, Place place);
   void finish(const mllog::RecordReader& reader);
 
  private:
-  /// Where the log keeps what records of one key say; null before the first.
+  /// Entries of log_ for one key; null before its first record.
   struct Kept {
     std::int64_t* count = nullptr;
     ConfigValue* config = nullptr;
@@ -71,7 +69,7 @@ class Collector {
     std::vector<Mark>* marks = nullptr;
     std::vector<Sample>* samples = nullptr;
   };
-  /// That place in one of the log's maps by key.
+  /// The entry of `key` in a map of log_, cached in `place`.
   template <class Value>
   Value& at(std::map<std::string, Value>& map, Value*& place, std::string_view key) {
     if (place == nullptr) place = &map[std::string(key)];
@@ -135,7 +133,7 @@ void Collector::add(const mllog::MalformedRecord& record) {
   tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
 }
 
-/// What only this reader understands.
+/// Reports a record that this reader accepts but others refuse.
 void Collector::note_fault(const mllog::Record& record) {
   if (++faulty_ > kToldMalformed) return;
   tell(Rule::kLooseRecord, place_of(record), "read, but " + std::string(record.fault));
@@ -170,7 +168,7 @@ void Collector::note_time(const mllog::Record& record) {
   if (time_ms <= 0.0) count(log_.oddities.zero_times, record);
 }
 
-/// event_type and metadata, which nothing else depends on.
+/// Counts odd event types, and metadata that is not an object.
 void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
   const std::string_view type = record.event_type.value_or("");
   const bool is_expected = role && type == role->event_type;
@@ -191,7 +189,7 @@ void Collector::note_config(const mllog::Record& record, Kept& kept) {
     at(log_.config, kept.config, record.key) = {value_of(record.value.decoded()), order_, {}};
     return;
   }
-  // Its text, if it was short enough to be kept.
+  // Compares with the text of the first value, if that was short enough to be kept.
   const bool is_first = kept.setting && record.value.text() == kept.setting->json;
   if (is_first && !record.value.is_absent()) return;
   const Value value = value_of(record.value.decoded());
@@ -247,7 +245,7 @@ void Collector::note_run_stop(const mllog::Record& record) {
   }
 }
 
-/// Later rounds allow a step or a number of samples in place of the epoch.
+/// Counts a record without epoch number. Later rounds allow a step or a number of samples instead.
 void Collector::note_number(const mllog::Record& record, std::string_view label,
                             const std::optional<double>& number) {
   if (number || !record.metadata.member(keys::kStepNum).is_absent() ||
@@ -316,7 +314,7 @@ void Collector::note_target(const mllog::Record& record) {
 }
 
 void Collector::note_not_finite(const mllog::Record& record) {
-  // Only what is spelled with a letter can be beyond all numbers.
+  // Only numbers written with a letter (NaN, Infinity, 1e999) can be not finite.
   const std::string_view text = record.value.text();
   const auto is_letter = [](char c) { return c >= 'A'; };
   if (!record.value.is_number() || std::none_of(text.begin(), text.end(), is_letter)) return;
@@ -338,7 +336,7 @@ void Collector::finish(const mllog::RecordReader& reader) {
   }
   if (faulty_ > kToldMalformed) {
     tell(Rule::kLooseRecord, {},
-         fmt::format("{} more records that are no JSON", faulty_ - kToldMalformed));
+         fmt::format("{} more records that are not JSON", faulty_ - kToldMalformed));
   }
   if (swallowed_ > 0) {
     tell(Rule::kSwallowedRecord, swallowed_place_,

@@ -1,5 +1,4 @@
-// One log, read once: what its records say, without judging it.
-// Hides the format, damaged lines, and which records matter.
+// The content of one log, collected in one pass and not judged.
 #pragma once
 
 #include <cstdint>
@@ -24,53 +23,53 @@ class RecordReader;
 
 namespace analysis {
 
-/// How far the training had come, as a record's metadata say it.
+/// How far the training had come, from a record's metadata.
 struct Position {
   std::optional<double> epoch_num, samples_count, step_num;
 };
 
-/// A record of an evaluation: a number, or an object with several.
+/// A record of an evaluation. Its value is a number, or an object with several numbers.
 struct Sample {
   double time_ms = 0.0;
   std::int64_t order = 0;  ///< place among the log's records
   Position position;
-  std::optional<double> value;                          ///< absent where the value is an object
-  std::vector<std::pair<std::string, double>> members;  ///< its numbers, where it is one
+  std::optional<double> value;                          ///< absent if the value is an object
+  std::vector<std::pair<std::string, double>> members;  ///< the object's numbers
   std::string metric;                                   ///< metadata.metric; "" for none
   Place place;
 };
 
-/// A number at a moment, for what a log may say at every step.
+/// A number and its time, for values that a log may have at every step.
 struct TimedValue {
   double time_ms = 0.0;
   double value = 0.0;
 };
 
-/// What a configuration key said first, and what else.
+/// The first value of a configuration key, and the different ones after it.
 struct ConfigValue {
   Value first;
   std::int64_t order = 0;
   std::vector<Value> others;  ///< different values logged later
 };
 
-/// How often something was met, and where first.
+/// How often an oddity occurs, and where first.
 struct Tally {
   std::int64_t count = 0;
   Place first;
-  std::string what;  ///< what stood there
+  std::string what;  ///< the text, type or member in question
 };
 
 /// A setting (configuration key or hyperparameter) as the audit sees it.
 struct Setting {
-  std::string json;  ///< the first value's text; "" where that was too long to keep
+  std::string json;  ///< the first value's text; "" if that was too long to keep
   Place place;
   std::int64_t count = 0;
-  std::string other_json;  ///< the first different value's
+  std::string other_json;  ///< text of the first different value
   Place other_place;
   Place again;  ///< of the second record
 };
 
-/// What the audit needs beside the facts: oddities of single records, each counted.
+/// Input of the audit in addition to RunFacts: oddities of single records, counted.
 struct LogOddities {
   std::map<std::string, Setting> settings;         ///< by key
   std::map<std::string, Tally> wrong_event_types;  ///< by key
@@ -86,12 +85,12 @@ struct LogOddities {
   bool evaluations_by_step = false;  ///< evaluations say after which step they came
 };
 
-/// A log's content as far as the analysis needs it. Memory grows with its epochs and evaluations,
-/// and by 16 bytes with each throughput that it tells, not with its bytes.
+/// A log's content as far as the analysis needs it. Memory grows with the log's epochs and
+/// evaluations, and by 16 bytes per throughput record, not with the log's size.
 struct ParsedLog {
   std::int64_t bytes = 0;
   std::int64_t records = 0;
-  std::int64_t items = 0;  ///< records, and the one that a log of Training 0.5 implies
+  std::int64_t items = 0;  ///< records, and one more that a log of Training 0.5 implies
   mllog::LogFormat format = mllog::LogFormat::kMllog;  ///< of the last record
   std::int64_t malformed_records = 0;
   std::int64_t other_lines = 0;
@@ -106,7 +105,7 @@ struct ParsedLog {
   std::optional<mllog::QualityTarget> own_target;
   Value status;                         ///< metadata.status of the first run_stop
   Position stopped_at;                  ///< of the first run_stop
-  std::optional<double> first_date_ms;  ///< the first time that is one of a calendar
+  std::optional<double> first_date_ms;  ///< the first time that is a date
   std::vector<std::string> seeds;       ///< the first ones, each once: "1234 at train.py:56"
   bool resumed = false;
 
@@ -116,26 +115,26 @@ struct ParsedLog {
   bool has_small_times = false, has_large_times = false;  ///< below, above 1e11 ms
 
   LogOddities oddities;
-  std::vector<Finding> findings;  ///< of what could not be read
+  std::vector<Finding> findings;  ///< records that could not be read
 
   /// The first mark of `key`, or null.
   const Mark* first(const std::string& key) const;
-  /// Its marks; none when the log has no such record.
+  /// The marks of `key`; empty if the log has none.
   const std::vector<Mark>& all(const std::string& key) const;
 };
 
-/// Makes a ParsedLog of what somebody reads.
+/// Builds a ParsedLog from the items that a RecordReader returns.
 class LogCollector {
  public:
-  /// The reader that gives the items; it outlives this.
+  /// REQUIRES: `reader`, whose items are added, outlives this object.
   explicit LogCollector(const mllog::RecordReader& reader);
   ~LogCollector();
   LogCollector(const LogCollector&) = delete;
   LogCollector& operator=(const LogCollector&) = delete;
-  /// Each as the reader gives it.
+  /// Adds the item that the reader returned last.
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
-  /// At the end of the log.
+  /// Call it at the end of the log.
   ParsedLog log() &&;
 
  private:

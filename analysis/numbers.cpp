@@ -1,5 +1,4 @@
-// Figures as people read them.
-// Hides rounding.
+// Formats figures for reports.
 #include "analysis/numbers.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// Figures as people read them.
-// Hides rounding.
+// Formats figures for reports.
 #pragma once
 
 #include <optional>
@@ -9,9 +8,9 @@ namespace analysis {
 
 /// Seconds in minutes; absent stays absent.
 std::optional<double> minutes_of(const std::optional<double>& seconds);
-/// "0.0123", "1.23", "123.4", "12345": as many decimals as say something. "-" when absent.
+/// "0.0123", "1.23", "123.4", "12345": fewer decimals for larger values. "-" if absent.
 std::string short_number(const std::optional<double>& value);
-/// Six digits, as few characters as they take: "128", "0.0123457", "1.5e+07".
+/// At most six significant digits: "128", "0.0123457", "1.5e+07".
 std::string digits_text(double value);
 /// Four decimals, for qualities. "-" when absent.
 std::string quality_text(const std::optional<double>& value);

@@ -1,5 +1,4 @@
-// When a run that goes on will reach its target.
-// Hides regression and intervals.
+// Predicts when a run in progress reaches its target.
 #include "analysis/outlook.h"
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ namespace {
 constexpr double kProbability = 0.975;  ///< below the upper end of the interval
 constexpr std::size_t kFewestPoints = 3, kMostPoints = 8;
 
-/// What the next run takes: mean, and the prediction interval of a normal distribution.
+/// Mean of the earlier runs, and the prediction interval of a normal distribution.
 Outlook by_earlier_runs(const Standing& standing, std::span<const EarlierRun> earlier) {
   const auto pace = standing.pace_s();
   std::vector<double> ends_s;
@@ -71,7 +70,7 @@ std::optional<Outlook> by_curve(const std::vector<Point>& points, double target,
     residual += std::pow(point.quality - y - slope * (point.time_s - x), 2.0);
   }
   const auto meets = [&](double at_slope) { return x + (target - y) / at_slope; };
-  if (!(meets(slope) > points.back().time_s)) return std::nullopt;  // it goes the other way
+  if (!(meets(slope) > points.back().time_s)) return std::nullopt;  // not towards the target
   Outlook outlook;
   outlook.basis = fmt::format("its last {} evaluations", points.size());
   outlook.end_s = std::max(elapsed_s, meets(slope));

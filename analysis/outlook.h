@@ -1,5 +1,4 @@
-// When a run that goes on will reach its target: by runs before it, else by its own curve.
-// Hides regression and intervals.
+// Predicts when a run in progress reaches its target: from earlier runs, else from its own curve.
 #pragma once
 
 #include <optional>
@@ -14,8 +13,8 @@ namespace analysis {
 struct Outlook {
   std::string basis;  ///< "5 earlier runs of this folder", "its last 6 evaluations"
   double end_s = 0.0;
-  /// 95 %: where the next such run, or the curve, is expected; absent where one run is all there
-  /// is, or the end is open.
+  /// 95 % interval of the end. Both are absent with a single earlier run; high_s is absent if the
+  /// interval has no end.
   std::optional<double> low_s, high_s;
 };
 
@@ -24,21 +23,21 @@ struct EarlierRun {
   double epochs_to_target = 0.0, ttt_s = 0.0;
 };
 
-/// Where a run that goes on stands.
+/// How far a run in progress is.
 struct Standing {
   double elapsed_s = 0.0;      ///< since run_start
-  double staging_s = 0.0;      ///< of it
-  double epochs_done = 0.0;    ///< of the whole run; 0 where that is not known
+  double staging_s = 0.0;      ///< of elapsed_s
+  double epochs_done = 0.0;    ///< of the whole run; 0 if unknown
   double epochs_before = 0.0;  ///< of them, before the log of a resumed run began
 
-  /// Seconds of an epoch, evaluations and all else included; nothing before the first.
+  /// Seconds per epoch, including evaluations but not staging; absent while no epochs are done.
   std::optional<double> pace_s() const;
 };
 
-/// By the epochs of `earlier` at the pace of this run (before its first, by their times; not so for
-/// a resumed one), where this run has not outlived what is expected of them; else by a straight
-/// line through its last evaluations over time. Nothing where these do not tell: fewer than 3, or
-/// no way towards the target.
+/// Predicts from the epochs of `earlier` runs at the pace of this run; without a pace, from their
+/// times, unless this run was resumed. If this run has already taken longer than that prediction,
+/// or there is none, extrapolates a straight line through its last 3 to 8 evaluations over time.
+/// Absent if there are fewer than 3, or if the line does not lead to the target.
 std::optional<Outlook> outlook_of(const RunFacts& facts, const Standing& standing,
                                   std::span<const EarlierRun> earlier);
 

@@ -1,5 +1,4 @@
-// Where a run's time went by its log's own intervals, and how many epochs it did.
-// Hides how differently the benchmarks' logs count and nest.
+// Splits a run's time by its log's intervals, and counts its epochs and samples.
 #include "analysis/progress.h"
 
 #include <fmt/format.h>
@@ -17,12 +16,12 @@ namespace {
 namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
-/// Evaluations that share more than this part of their time with epochs of another number run
-/// beside the training, not in it.
+/// Evaluations are asynchronous if they share more than this fraction of their time with epochs of
+/// another number.
 constexpr double kAsyncFraction = 0.01;
 
-/// First start with first stop, second with second, in file order; a log whose run died while
-/// staging has one start too many. Ranks may tell of the same staging: moments count once.
+/// Pairs the n-th start with the n-th stop in file order; the log of a run that died while staging
+/// has one start too many. Several ranks may log the same staging, so each moment counts once.
 void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& result) {
   const std::vector<Mark>& starts = log.all(keys::kStagingStart);
   const std::vector<Mark>& stops = log.all(keys::kStagingStop);
@@ -37,8 +36,8 @@ void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& resu
   result.staging_ms = covered_ms(whole);
 }
 
-/// An end for each epoch of a log that tells none, as those of Training 0.5: the start of the next
-/// one. Ranks may repeat a start.
+/// Epoch ends for a log without any, such as those of Training 0.5: the start of the next epoch.
+/// Ranks may repeat a start.
 std::vector<Mark> implied_stops(std::vector<Mark> starts) {
   std::stable_sort(starts.begin(), starts.end(),
                    [](const Mark& a, const Mark& b) { return a.time_ms < b.time_ms; });
@@ -53,7 +52,7 @@ std::vector<Mark> implied_stops(std::vector<Mark> starts) {
   return stops;
 }
 
-/// Some logs name their epochs all at once when the run is over: such starts tell no times.
+/// Some logs write the starts of all epochs at the end of the run, so their times mean nothing.
 bool are_late(const std::vector<Mark>& starts, const std::vector<Mark>& evaluations) {
   const auto earlier = [](const Mark& a, const Mark& b) { return a.time_ms < b.time_ms; };
   if (starts.empty() || evaluations.empty()) return false;
@@ -94,7 +93,7 @@ void count_epochs(const RunIntervals& intervals, const RunFacts& facts, RunProgr
   progress.epochs_to_target = static_cast<double>(until);
 }
 
-/// Blocks say themselves how many epochs they hold.
+/// Sums the epoch_count of blocks.
 void count_blocks(const RunIntervals& intervals, const RunFacts& facts, RunProgress& progress) {
   std::map<double, const Interval*> blocks;  // the first of each number
   for (const Interval& block : intervals.epochs) {
@@ -115,8 +114,8 @@ void count_blocks(const RunIntervals& intervals, const RunFacts& facts, RunProgr
   if (facts.at_target) progress.epochs_to_target = to_target;
 }
 
-/// Evaluations say how many passes were done: DLRM's count from the first epoch's number, those of
-/// GNN and RGAT from 0, though their first epoch is the first.
+/// The epoch_num of evaluations counts passes: from the first epoch's number in DLRM; from 0 in GNN
+/// and RGAT, although they number epochs from 1.
 void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
                      RunProgress& progress) {
   if (intervals.blocks) {
@@ -134,7 +133,7 @@ void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const 
   }
 }
 
-/// Logs of HugeCTR's DLRM, BERT and GPT-3 give train_samples at the end: what was consumed.
+/// Logs of HugeCTR's DLRM, BERT and GPT-3 have train_samples at the end: the samples consumed.
 bool logs_samples_consumed(const ParsedLog& log, const RunFacts& facts) {
   const auto train_samples = log.config.find(keys::kTrainSamples);
   const Mark* start = log.first(keys::kRunStart);
@@ -147,7 +146,7 @@ bool logs_samples_consumed(const ParsedLog& log, const RunFacts& facts) {
          train_samples->second.order > facts.evaluations.front().order;
 }
 
-/// Positions as numbers of samples.
+/// Converts positions to numbers of samples.
 class SampleCount {
  public:
   SampleCount(const RunFacts& facts, const mllog::EvaluationFacts* rules)
@@ -162,7 +161,7 @@ class SampleCount {
     if (unit_ == mllog::PositionUnit::kTokens && tokens_ > 0.0) return *position / tokens_;
     return std::nullopt;
   }
-  /// No run is evaluated before its first step.
+  /// False for a number of samples below one batch: no run is evaluated before its first step.
   bool is_possible(double position) const {
     return unit_ != mllog::PositionUnit::kSamples || !batch_ || position >= *batch_;
   }
@@ -178,7 +177,7 @@ class SampleCount {
   double tokens_;
 };
 
-/// The farthest that stops of epochs and evaluations inside the run say.
+/// The largest position of evaluations and epoch stops inside the run.
 std::optional<double> farthest(const ParsedLog& log, const RunIntervals& intervals,
                                const RunFacts& facts) {
   std::optional<double> most;
@@ -195,7 +194,7 @@ std::optional<double> farthest(const ParsedLog& log, const RunIntervals& interva
   return most;
 }
 
-/// Logs whose positions are numbers of samples, tokens or steps.
+/// For logs whose positions count samples, tokens or steps.
 void count_samples(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
                    const mllog::EvaluationFacts* rules, std::optional<double> train_samples,
                    RunProgress& progress) {

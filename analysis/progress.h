@@ -1,5 +1,4 @@
-// Where a run's time went by its log's own intervals, and how many epochs it did.
-// Hides how differently the benchmarks' logs count and nest.
+// Splits a run's time by its log's intervals, and counts its epochs and samples.
 #pragma once
 
 #include "analysis/facts.h"
@@ -9,7 +8,7 @@ namespace analysis {
 
 /// The intervals of one run, clipped to its window.
 struct RunIntervals {
-  Intervals epochs;  ///< or blocks, where the log has no epoch_start
+  Intervals epochs;  ///< or blocks, if the log has no epoch_start
   bool blocks = false;
   Intervals evaluations, saves;
   Intervals staging;        ///< inside the window
@@ -19,8 +18,8 @@ struct RunIntervals {
 };
 
 RunIntervals intervals_of(const ParsedLog& log, const Window& window);
-/// Which intervals hold the training: blocks alone are none where a log should have epochs, as they
-/// may hold evaluations and more.
+/// Which intervals count as training. Blocks do not in a log that should have epochs, as they may
+/// include evaluations and more.
 enum class TrainedIn { kEpochs, kEpochsOrBlocks };
 RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn trained_in);
 

@@ -1,5 +1,4 @@
-// Which instances to leave out.
-// Hides the search.
+// Chooses which instances to leave out of a throughput result.
 #include "analysis/pruning.h"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@ namespace {
 constexpr double kMsPerSecond = 1e3;
 constexpr double kSecondsPerMinute = 60.0;
 
-/// All instances that begin no sooner and end no later.
+/// A span of time, and the number of instances that lie within it.
 struct Window {
   double start_ms = 0.0, stop_ms = 0.0;
   std::size_t count = 0;
@@ -28,7 +27,7 @@ struct Window {
 
 using Indices = std::vector<std::size_t>;
 
-/// `by_stop` in the order of their ends.
+/// The window with the highest rate and at least `least` instances. `by_stop` is ordered by end.
 Window best_window(const std::vector<Instance>& instances, const Indices& by_stop,
                    std::size_t least) {
   Window best;
@@ -38,7 +37,7 @@ Window best_window(const std::vector<Instance>& instances, const Indices& by_sto
       if (instances[i].start_ms < window.start_ms) continue;
       window.stop_ms = instances[i].stop_ms;
       ++window.count;
-      // Of those that end together all are counted first.
+      // Of several that end together, the last one gives the full count and so the best rate.
       if (window.count >= least && window.stop_ms > window.start_ms &&
           window.is_better_than(best)) {
         best = window;
@@ -48,7 +47,7 @@ Window best_window(const std::vector<Instance>& instances, const Indices& by_sto
   return best;
 }
 
-/// Usable ones by their end, one of each seed; the others go to `pruned`.
+/// Usable instances ordered by end, one per seed; the others go to pruning.pruned.
 Indices usable(const std::vector<Instance>& instances, Pruning& pruning) {
   Indices by_stop;
   for (std::size_t i = 0; i < instances.size(); ++i) {
@@ -84,7 +83,7 @@ Pruning prune(const std::vector<Instance>& instances, std::size_t least) {
   Pruning pruning;
   Indices by_stop = usable(instances, pruning);
   if (by_stop.empty()) return pruning;
-  // Where there are too few, nobody is left out for being slow.
+  // With fewer than `least`, none is left out for its times.
   const Window best =
       best_window(instances, by_stop, std::clamp<std::size_t>(least, 1, by_stop.size()));
   const double last_ms = instances[by_stop.back()].stop_ms;

@@ -1,5 +1,4 @@
-// Which N consecutive runs of M make a result.
-// Hides how runs are sorted by launch, and the median of scores that may be infinite.
+// Chooses the N consecutive runs of M that make a result.
 #include "analysis/run_choice.h"
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@
 namespace analysis {
 namespace {
 
-/// Empty where logs without a date leave it open.
+/// Indices in order of launch; empty if logs without a date leave the order open.
 std::vector<std::size_t> by_launch(std::span<const GroupRun> runs) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,7 +44,7 @@ std::optional<double> score_of(std::span<const GroupRun> runs, std::span<const s
   return mean_of(std::span(times).subspan(first, last - first));
 }
 
-/// An infinite score is above all others.
+/// An absent score is infinite.
 bool is_faster(const RunWindow& one, const RunWindow& other) {
   return one.score_s && (!other.score_s || *one.score_s < *other.score_s);
 }

@@ -1,5 +1,4 @@
-// The figures of one log with their definitions.
-// Hides nothing.
+// Table of the figures of one log.
 #include "analysis/run_fields.h"
 
 #include "runner/mllog/keys.h"
@@ -43,10 +42,10 @@ void add_file(Table& table) {
       {"bytes", "bytes", "size of the log file", [](const RunFacts& f) { return Value(f.bytes); }});
   table.push_back({"records", "",
                    "lines that hold a log record: a JSON object with numeric time_ms and a string "
-                   "key behind the last ':::MLLOG ' of the line; in logs of Training 0.5 and 0.6, "
-                   "seconds, a key and a value behind ':::MLPv0.5.0 ' or ':::MLL '",
+                   "key after the last ':::MLLOG ' of the line; in logs of Training 0.5 and 0.6, "
+                   "seconds, a key and a value after ':::MLPv0.5.0 ' or ':::MLL '",
                    [](const RunFacts& f) { return Value(f.records); }});
-  table.push_back({"malformed_records", "", "lines with such a token whose rest is no record",
+  table.push_back({"malformed_records", "", "lines with such a token that are not a record",
                    [](const RunFacts& f) { return Value(f.malformed_records); }});
   table.push_back({"other_lines", "", "all other lines",
                    [](const RunFacts& f) { return Value(f.other_lines); }});
@@ -54,7 +53,7 @@ void add_file(Table& table) {
 
 void add_config(Table& table) {
   for (const std::string& key : config_keys()) {
-    table.push_back({key, "", "first value that the log gives for " + key,
+    table.push_back({key, "", "first value in the log of " + key,
                      [key](const RunFacts& f) { return f.config_value(key); }});
   }
 }
@@ -96,27 +95,27 @@ void add_window(Table& table) {
   table.push_back({"ttt_including_staging_s", "s",
                    "ttt_s and the staging outside the run (staging_s - staging_in_run_s)",
                    [](const RunFacts& f) { return optional_value(f.ttt_including_staging_s()); }});
-  table.push_back({"records_after_run_stop", "", "records behind the first run_stop in the file",
+  table.push_back({"records_after_run_stop", "", "records after the first run_stop in the file",
                    [](const RunFacts& f) { return Value(f.records_after_run_stop); }});
   table.push_back({"init_s", "s",
-                   "first init_stop - smallest init_start, wherever they stand in the file; "
-                   "without meaning where the log mixes clocks",
+                   "first init_stop - smallest init_start, wherever they are in the file; "
+                   "meaningless if the log mixes clocks",
                    [](const RunFacts& f) { return optional_value(f.init_s); }});
 }
 
 void add_quality(Table& table) {
   table.push_back({"round", "",
-                   "round whose target and runs hold: as the path names it, else by the log's date "
-                   "and benchmark, the newest of a submission's logs",
+                   "round whose target and number of runs apply: named by the path, else chosen by "
+                   "date and benchmark of the log; the newest of those of a submission's logs",
                    [](const RunFacts& f) { return text_or_none(f.round); }});
-  table.push_back({"metric", "", "log key of the evaluations that the target is about",
+  table.push_back({"metric", "", "log key of the evaluations that the target applies to",
                    [](const RunFacts& f) { return f.records ? Value(f.metric) : Value(); }});
   table.push_back({"direction", "",
                    "which way the quality improves: rises (accuracies) or falls (errors, losses, "
-                   "perplexities); absent where it is not known",
+                   "perplexities); absent if unknown",
                    direction_text});
   table.push_back({"target", "",
-                   "quality that ends the run: the log's own quality_target where it has one, "
+                   "quality that ends the run: the log's own quality_target if it has one, "
                    "otherwise the MLPerf target of submission_benchmark in its round; of several "
                    "the main one",
                    [](const RunFacts& f) { return optional_value(f.target_value()); }});
@@ -132,8 +131,8 @@ void add_quality(Table& table) {
   table.push_back({"final_quality", "", "quality of the last evaluation that counts",
                    [](const RunFacts& f) { return optional_value(f.final_quality); }});
   table.push_back({"best_quality", "",
-                   "best quality, by its direction, of the evaluations that count; absent where "
-                   "the direction is not known",
+                   "best quality, by its direction, of the evaluations that count; absent if "
+                   "the direction is unknown",
                    [](const RunFacts& f) { return optional_value(f.best_quality); }});
   table.push_back({"target_reached", "", "whether an evaluation that counts meets the target",
                    [](const RunFacts& f) {
@@ -141,7 +140,7 @@ void add_quality(Table& table) {
                      return known ? Value(f.at_target.has_value()) : Value();
                    }});
   table.push_back({"time_to_target_s", "s",
-                   "first evaluation at target - run_start; absent for a resumed run, and where "
+                   "first evaluation at target - run_start; absent for a resumed run, and if "
                    "checkpoints were evaluated after the run",
                    [](const RunFacts& f) { return optional_value(f.time_to_target_s()); }});
   table.push_back(
@@ -149,15 +148,15 @@ void add_quality(Table& table) {
   table.push_back({"epoch_num_at_target", "", "epoch_num of the first evaluation at target",
                    epoch_num_at_target});
   table.push_back({"position_key", "",
-                   "metadata member that says where evaluations stand: epoch_num, samples_count or "
+                   "metadata member with the position of evaluations: epoch_num, samples_count or "
                    "step_num",
                    [](const RunFacts& f) { return text_or_none(f.position_key); }});
   table.push_back({"position_unit", "",
-                   "what that number counts: epochs, passes over the data, samples, tokens or "
-                   "steps; absent where it is not known",
+                   "unit of that position: epochs, passes over the data, samples, tokens or "
+                   "steps; absent if unknown",
                    [](const RunFacts& f) { return text_or_none(f.position_unit_text()); }});
   table.push_back({"position_at_target", "position_unit",
-                   "that number of the first evaluation at target", position_at_target});
+                   "position of the first evaluation at target", position_at_target});
 }
 
 void add_parts(Table& table) {
@@ -172,7 +171,7 @@ void add_parts(Table& table) {
   table.push_back({"staging_in_run_s", "s", "the part of staging_s between run_start and run_stop",
                    [](const RunFacts& f) { return optional_value(f.parts.staging_in_run_s); }});
   table.push_back({"epoch_s", "s",
-                   "time inside at least one epoch (or block, where positions count samples, "
+                   "time inside at least one epoch (or block, if positions count samples, "
                    "tokens or steps)",
                    [](const RunFacts& f) { return optional_value(f.parts.epoch_s); }});
   table.push_back({"eval_s", "s", "time inside at least one evaluation",
@@ -184,13 +183,12 @@ void add_parts(Table& table) {
   table.push_back(
       {"async_eval", "",
        "whether evaluations overlap epochs of another number for more than 1 % of "
-       "eval_s: they run beside the training",
+       "eval_s: they run at the same time as training",
        [](const RunFacts& f) { return f.run_start_ms ? Value(f.parts.async_eval) : Value(); }});
-  table.push_back(
-      {"train_s", "s",
-       "time inside an epoch (or block, where positions count samples, tokens or steps) "
-       "and outside any evaluation; absent with async_eval",
-       [](const RunFacts& f) { return optional_value(f.parts.train_s); }});
+  table.push_back({"train_s", "s",
+                   "time inside an epoch (or block, if positions count samples, tokens or steps) "
+                   "and outside any evaluation; absent with async_eval",
+                   [](const RunFacts& f) { return optional_value(f.parts.train_s); }});
   table.push_back({"other_s", "s",
                    "time of the run outside all staging, epoch and evaluation intervals",
                    [](const RunFacts& f) { return optional_value(f.parts.other_s); }});
@@ -200,25 +198,25 @@ void add_progress(Table& table) {
   table.push_back(
       {"epochs_to_target", "epochs",
        "epochs up to the first evaluation at target: the distinct epoch numbers up to "
-       "its epoch_num (blocks: the epoch_count of those started by then); where epoch_num "
-       "counts passes, its epoch_num minus the first epoch's (minus 0 where an "
-       "evaluation's is smaller than that); where positions count samples, "
+       "its epoch_num (blocks: the epoch_count of those started by then); if epoch_num "
+       "counts passes, its epoch_num minus the first epoch's (minus 0 if the first "
+       "evaluation's is smaller than that); if positions count samples, "
        "tokens or steps, samples_to_target / train_samples",
        [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_to_target); }});
   table.push_back({"epochs_run", "epochs",
-                   "the same count over the whole run; an epoch that starts at its end is not "
-                   "counted, one still open there is",
+                   "the same count over the whole run; an epoch that starts at the end of the "
+                   "run is not counted, one that is still open there is",
                    [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_run); }});
   table.push_back(
       {"samples_to_target", "samples",
-       "epochs_to_target * train_samples (where a dlrm log gives train_samples at the end, "
-       "that); where positions count samples, tokens or steps, the position at target: tokens "
+       "epochs_to_target * train_samples (train_samples alone if a dlrm log has it at the "
+       "end); if positions count samples, tokens or steps, the position at target: tokens "
        "/ tokens of a sequence, steps * global_batch_size",
        [](const RunFacts& f) { return whole_if_possible(f.progress.samples_to_target); }});
   table.push_back(
       {"samples_run", "samples",
-       "the same count over the whole run; where positions count samples, tokens or steps, "
-       "what run_stop says, else the largest position",
+       "the same count over the whole run; if positions count samples, tokens or steps, "
+       "the position of run_stop, else the largest position",
        [](const RunFacts& f) { return whole_if_possible(f.progress.samples_run); }});
   table.push_back({"mean_epoch_s", "s", "epoch_s / epochs_run",
                    [](const RunFacts& f) { return optional_value(f.mean_epoch_s()); }});
@@ -231,7 +229,7 @@ void add_progress(Table& table) {
   table.push_back({"run_throughput", "samples/s", "samples_run / ttt_s",
                    [](const RunFacts& f) { return optional_value(f.run_throughput); }});
   table.push_back({"eval_throughput", "samples/s",
-                   "n_evals * eval_samples / eval_s; absent where these count tokens",
+                   "n_evals * eval_samples / eval_s; absent if positions count tokens",
                    [](const RunFacts& f) { return optional_value(f.eval_throughput); }});
   table.push_back({"reported_throughput_mean", "as logged",
                    "mean of the log's own throughput records inside the run, in whatever unit the "

@@ -1,4 +1,4 @@
-// Every figure of one log: its name, unit, definition, and where it is read.
+// Table of the figures of one log: name, unit, definition and getter of each.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace analysis {
 
-/// The figures of one log, in the order they are shown.
+/// The figures of one log, in the order in which they are shown.
 const std::vector<Field<RunFacts>>& run_fields();
 
 }  // namespace analysis

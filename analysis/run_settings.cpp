@@ -1,5 +1,4 @@
-// The resolved configuration that this program leaves beside a log.
-// Hides the file's name.
+// Reads the resolved configuration that this program writes next to a log.
 #include "analysis/run_settings.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// The resolved configuration that this program leaves beside a log.
-// Hides the file's name.
+// Reads the resolved configuration that this program writes next to a log.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +7,8 @@
 
 namespace analysis {
 
-/// "optimizer.name" and the value's text; empty where there is no result_<n>.config.json. Throws
-/// DataError naming the file where it is damaged.
+/// Maps names such as "optimizer.name" to the text of their values. Empty if there is no
+/// result_<n>.config.json. Throws DataError, naming the file, if it is damaged.
 std::map<std::string, std::string> settings_beside(const std::filesystem::path& log);
 
 }  // namespace analysis

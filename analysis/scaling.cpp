@@ -1,5 +1,4 @@
-// Sets of runs on more and more of the same hardware.
-// Hides which of them belong together.
+// Relates sets of runs on different amounts of the same hardware.
 #include <fmt/format.h>
 
 #include <map>
@@ -15,7 +14,7 @@ std::string several(std::optional<double> count, const std::string& name) {
   return fmt::format("{} {}", *count, name);
 }
 
-/// Sets with times of their own, and of the same benchmark on the same hardware.
+/// Sets of one benchmark on the same hardware, except sets of instances trained at the same time.
 using Family = std::vector<const NamedSystem*>;
 
 std::map<std::pair<std::string, std::string>, Family> families_of(
@@ -30,7 +29,7 @@ std::map<std::pair<std::string, std::string>, Family> families_of(
   return families;
 }
 
-/// The fastest of the smallest that can be held against.
+/// The smallest set with a known throughput, of several the fastest; null if there is none.
 const NamedSystem* base_of(const Family& family) {
   const NamedSystem* base = nullptr;
   for (const NamedSystem* one : family) {

@@ -1,5 +1,4 @@
-// One seed record of a log.
-// Hides what counts as an integer.
+// Reads the seed record of a log.
 #include "analysis/seed_record.h"
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@ namespace {
 
 using mllog::JsonText;
 
-/// The integer in `text` without sign +, leading zeros and blanks around; "" when it is none.
+/// The integer in `text` without surrounding blanks, sign + and leading zeros; "" if it is none.
 std::string integer_in(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -27,7 +26,7 @@ std::string integer_in(std::string_view text) {
   return (is_negative && text != "0" ? "-" : "") + std::string(text);
 }
 
-/// The seed as Python's int() takes it: fractions are cut off, strings of digits and truths count.
+/// The seed as Python's int() converts it: truncates fractions, accepts digit strings and booleans.
 std::string seed_of(const JsonText& value) {
   if (value.text() == "true") return "1";
   if (value.text() == "false") return "0";

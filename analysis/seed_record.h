@@ -1,5 +1,4 @@
-// One seed record of a log.
-// Hides what counts as an integer.
+// Reads the seed record of a log.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@ namespace analysis {
 struct SeedRecord {
   std::int64_t line = 0;
   std::int64_t column = 0;
-  std::string seed;     ///< its digits; "" where the value is no integer
-  std::string place;    ///< "file:lineno" of its metadata; "" where that is incomplete
-  std::string problem;  ///< what is wrong with it; "" when nothing is
+  std::string seed;     ///< its digits; "" if the value is not an integer
+  std::string place;    ///< "file:lineno" of its metadata; "" if incomplete
+  std::string problem;  ///< what is wrong with it; "" if nothing
 };
 
 SeedRecord seed_record(const mllog::Record& record);

@@ -1,5 +1,4 @@
 // Score and throughput of a run set.
-// Hides the olympic rule, and the reasons why there is none.
 #include "analysis/set_score.h"
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr double kMsPerSecond = 1e3;
 
-/// The round that the members' facts are of.
+/// The round of the members' facts.
 std::string round_of(const std::vector<ScoredMember>& members) {
   return members.empty() ? "" : members.front().facts->round;
 }
@@ -28,7 +27,7 @@ std::optional<std::int64_t> required(const std::string& benchmark, const std::st
 
 using Members = std::vector<const ScoredMember*>;
 
-/// Those that reached their target, the fastest first.
+/// Members that reached their target, the fastest first.
 Members successful(const std::vector<ScoredMember>& members) {
   Members good;
   for (const ScoredMember& member : members) {

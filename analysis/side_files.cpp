@@ -1,5 +1,4 @@
-// Small files beside results: descriptions, factors, options.
-// Hides sizes, kinds of files and Python's JSON.
+// Reads small files next to results: descriptions, factors, options.
 #include "analysis/side_files.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// Means, medians, spreads and Student's t distribution.
-// Hides series, continued fractions and root finding.
+// Means, standard deviations and Student's t distribution.
 #include "analysis/statistics.h"
 
 #include <cmath>
@@ -38,7 +37,7 @@ double beta_fraction(double a, double b, double x) {
   return value;
 }
 
-/// I_x(a, b), given 1 - x with its own digits, which subtraction would lose next to 1.
+/// I_x(a, b), given `rest` = 1 - x, whose digits subtraction would lose for x near 1.
 double incomplete_beta(double a, double b, double x, double rest) {
   if (x <= 0.0) return 0.0;
   if (rest <= 0.0) return 1.0;
@@ -57,7 +56,7 @@ double lower_tail(double t, double freedom) {
   return 0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / all, square / all);
 }
 
-/// From the mean, summed.
+/// Sum of the squared distances from the mean.
 double squared_distances(std::span<const double> values) {
   const double average = mean_of(values);
   double squares = 0.0;

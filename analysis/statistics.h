@@ -1,5 +1,4 @@
-// Means, medians, spreads and Student's t distribution.
-// Hides series, continued fractions and root finding.
+// Means, standard deviations and Student's t distribution.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +6,13 @@
 
 namespace analysis {
 
-/// NaN of no values.
+/// NaN for no values.
 double mean_of(std::span<const double> values);
 /// Root of the mean squared distance from the mean (divided by n, not n - 1), in two passes.
 double population_stdev(std::span<const double> values);
-/// The same divided by n - 1; NaN of fewer than two values.
+/// The same divided by n - 1; NaN for fewer than two values.
 double sample_stdev(std::span<const double> values);
-/// The values, in rising order, without the `count` lowest and the `count` highest; none if fewer.
+/// `sorted` (ascending) without the `count` lowest and highest values; empty if no value is left.
 std::span<const double> without_extremes(std::span<const double> sorted, std::size_t count);
 
 /// Regularized incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1]; NaN otherwise.

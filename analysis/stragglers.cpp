@@ -1,5 +1,4 @@
-// Ranks whose own work lasts longer than the median rank's while the others wait in exchange.
-// Hides medians and thresholds.
+// Finds ranks whose own work lasts longer than the median rank's while the others wait in exchange.
 #include "analysis/stragglers.h"
 
 #include <fmt/format.h>
@@ -16,18 +15,18 @@ namespace {
 
 using telemetry::RankReport;
 using telemetry::Subsystem;
-using Figures = std::vector<double>;  ///< one of each rank
+using Figures = std::vector<double>;  ///< one per rank
 
-/// What is less is noise.
+/// Smaller differences are noise: seconds, fraction of the phase and of the run, median deviations.
 constexpr double kLeastSeconds = 0.5;
 constexpr double kLeastPart = 0.05;
 constexpr double kLeastOfRun = 0.02;
 constexpr double kLeastDeviations = 6.0;
-/// The others must have waited for this part of what a rank took longer.
+/// The others must have waited for at least this fraction of a rank's longer_s.
 constexpr double kLeastWaited = 0.5;
-/// Exchange of this part of the training, on every rank, is told.
+/// Exchange is reported if it takes at least this fraction of the training on every rank.
 constexpr double kMuchExchange = 1.0 / 3.0;
-/// Parts of a rank's work below this share of what it took longer are left out.
+/// Parts of a rank's work below this fraction of its longer_s are left out.
 constexpr double kLeastShown = 0.1;
 constexpr std::size_t kShownHosts = 8;
 constexpr double kPercent = 100.0;
@@ -36,7 +35,7 @@ constexpr double kNanosecond = 1e-9;
 
 std::size_t index(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
 
-/// Of an even number the smaller of the two in the middle, so that at most half can be beyond it.
+/// The smaller of the two in the middle for an even count, so that at most half are above it.
 double median(Figures figures) {
   if (figures.empty()) return 0.0;
   const auto middle = figures.begin() + static_cast<std::ptrdiff_t>((figures.size() - 1) / 2);
@@ -50,7 +49,8 @@ double median_deviation(const Figures& figures, double from) {
   return median(std::move(deviations));
 }
 
-/// A stretch of the run at whose end ranks meet: its parts on each rank, waiting apart.
+/// A part of the run at whose end ranks wait for each other. `work` is the sum of `parts`, all per
+/// rank; `exchange` includes the waiting.
 struct Phase {
   std::string name;
   std::vector<std::pair<std::string, Figures>> parts;
@@ -84,7 +84,8 @@ Phase training_of(const telemetry::Report& report) {
   return phase;
 }
 
-/// A subsystem that keeps all: what inner scopes took of it, and the rest under its own name.
+/// The phase of a subsystem whose seconds include its inner scopes: a part for each subsystem of
+/// inner scopes, and the rest under its own name.
 Phase phase_of(const telemetry::Report& report, Subsystem outer) {
   Phase phase{telemetry::to_string(outer), {}, {}, {}};
   for (int i = 0; i < telemetry::kSubsystemCount; ++i) {
@@ -214,22 +215,22 @@ std::string sentence(const SlowExchange& exchange) {
 
 std::string straggler_definition() {
   return fmt::format(
-      "who was waited for, in training (input, forward, backward, optimizer, other), staging, "
-      "evaluation and checkpoint each: a rank whose own work, all but exchange, lasts longer than "
-      "the median rank's by at least {} s, {} % of the phase, {} % of the run and {} times the "
-      "median deviation of the ranks, while the median of the ranks that are not so late has more "
-      "exchange than it by "
-      "at least {} % of that. Of an even number the median is the smaller of the two in the "
-      "middle: at most half of the ranks are stragglers",
+      "ranks that the others waited for, in each of training (input, forward, backward, optimizer, "
+      "other), staging, evaluation and checkpoint: a rank whose own work (all but exchange) is "
+      "longer than the median rank's by at least {} s, {} % of the phase, {} % of the run and {} "
+      "times the median deviation of the ranks, while the median exchange of the ranks that are "
+      "not late exceeds its own by at least {} % of that difference. For an even number of ranks "
+      "the median is the smaller of the two in the middle, so at most half of the ranks are "
+      "stragglers",
       kLeastSeconds, kPercent * kLeastPart, kPercent * kLeastOfRun, kLeastDeviations,
       kPercent * kLeastWaited);
 }
 
 std::string slow_exchange_definition() {
   return fmt::format(
-      "told when the rank with the least exchange has at least {} s of it and a third of the "
-      "training: no single rank explains it, but the network, the communication library, or "
-      "ranks that are late by turns do; the rate is bytes_sent / exchange_total_ns of all ranks",
+      "reported if the rank with the least exchange has at least {} s of it and a third of the "
+      "training: the cause is no single rank, but the network, the communication library, or "
+      "ranks that are late in turn; the rate is bytes_sent / exchange_total_ns of all ranks",
       kLeastSeconds);
 }
 

@@ -1,5 +1,4 @@
-// Who was waited for in a run, and whether the network held everybody up: from the ranks' own
-// accounts. Hides medians and thresholds.
+// Finds ranks that the others waited for, and exchange that slows all of them, from telemetry.
 #pragma once
 
 #include <optional>
@@ -19,19 +18,20 @@ struct Straggler {
   int rank = 0;
   int node = 0;
   std::string host;
-  double longer_s = 0.0;         ///< its own work beyond the median rank's
-  double others_waited_s = 0.0;  ///< exchange of the median of the others beyond its own
-  /// The parts of its work that make up longer_s, largest first, and seconds beyond the median's.
+  double longer_s = 0.0;         ///< its own work minus the median rank's
+  double others_waited_s = 0.0;  ///< median exchange of the others minus its own
+  /// The parts of its work that make up longer_s, and their seconds above the median, descending.
   std::vector<std::pair<std::string, double>> where;
 };
 
-/// Exchange that nobody in particular is to blame for, and that takes much of the training.
+/// Exchange that takes a large part of the training on every rank, so that no single rank is the
+/// cause.
 struct SlowExchange {
-  double least_s = 0.0;      ///< of any rank
-  double percent = 0.0;      ///< of the training
-  double bytes_per_s = 0.0;  ///< that a rank gave while an exchange was under way, mean
+  double least_s = 0.0;      ///< the smallest of all ranks
+  double percent = 0.0;      ///< least_s of the training
+  double bytes_per_s = 0.0;  ///< sent by a rank during exchange, mean
   int nodes = 1;
-  std::vector<std::string> hosts;  ///< of the nodes, in their order
+  std::vector<std::string> hosts;  ///< one of each node, in the order of ranks
 };
 
 struct Waiting {
@@ -45,7 +45,7 @@ Waiting find_waiting(const telemetry::Report& report);
 std::string sentence(const Straggler& straggler);
 std::string sentence(const SlowExchange& exchange);
 
-/// What the words mean, with the thresholds.
+/// Definitions of the two, with the thresholds.
 std::string straggler_definition();
 std::string slow_exchange_definition();
 

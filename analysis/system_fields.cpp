@@ -1,6 +1,5 @@
-// The figures of one system's runs of one benchmark with their definitions.
+// Table of the figures of a set of runs on one system.
 #include "analysis/system_fields.h"
-
 
 namespace analysis {
 namespace {
@@ -52,10 +51,10 @@ void add_set(Table& table) {
   table.push_back(
       {"failed", "", "all other runs", [](const SystemFacts& s) { return Value(s.failed); }});
   table.push_back({"rule_breaking", "",
-                   "successful runs whose log fails the rules of its round (trainmark check tells "
-                   "which rules)",
+                   "successful runs whose log fails the rules of its round (trainmark check names "
+                   "the rules)",
                    [](const SystemFacts& s) { return Value(s.rule_breaking); }});
-  table.push_back({"runs_required", "", "runs that MLPerf asks for in this benchmark",
+  table.push_back({"runs_required", "", "number of runs that MLPerf requires for this benchmark",
                    [](const SystemFacts& s) { return whole_if_possible(s.runs_required); }});
   table.push_back(
       {"global_batch_size", "samples", "of the first run that logs it",
@@ -106,16 +105,16 @@ void add_score(Table& table) {
        "mean ttt_s without the fastest and the slowest run (of unet3d four at each "
        "end; of ncf in round 0.5 among the first 50 of 100 runs to start that succeed), "
        "where a failed run counts as the slowest; absent with more failed runs than are "
-       "dropped, with no run left, or of instances trained at the same time",
+       "dropped, with no run left, or for instances trained at the same time",
        [](const SystemFacts& s) { return optional_value(s.olympic_mean_s); }});
   table.push_back(
       {"olympic_mean_min", "min", "olympic_mean_s in minutes",
        [](const SystemFacts& s) { return share(s.olympic_mean_s, kSecondsPerMinute); }});
-  table.push_back({"scaling_factor", "", "factor that the submission's scaling.json gives",
+  table.push_back({"scaling_factor", "", "factor in the submission's scaling.json",
                    [](const SystemFacts& s) { return optional_value(s.scaling_factor); }});
   table.push_back({"score_min", "min",
                    "MLPerf score: as olympic_mean_min, but a run whose log breaks the rules of its "
-                   "round is a failed one; times scaling_factor (1 without one)",
+                   "round counts as failed; times scaling_factor (1 if absent)",
                    score_min});
   table.push_back({"olympic_files", "", "the runs in that mean, in order of time", olympic_files});
 }
@@ -163,14 +162,14 @@ void add_olympic_parts(Table& table) {
 }
 
 void add_description(Table& table) {
-  table.push_back({"submitter", "", "who submits, as the submission's systems/<system>.json has it",
+  table.push_back({"submitter", "", "who submits, from the submission's systems/<system>.json",
                    [](const SystemFacts& s) { return text_value(s.description.submitter); }});
   table.push_back({"division", "",
-                   "closed, open or network, as the submission's systems/<system>.json has it",
+                   "closed, open or network, from the submission's systems/<system>.json",
                    [](const SystemFacts& s) { return text_value(s.description.division); }});
   table.push_back(
       {"hardware", "",
-       "accelerators and processors of a node, as the submission's systems/<system>.json has them",
+       "accelerators and processors of a node, from the submission's systems/<system>.json",
        [](const SystemFacts& s) { return text_value(s.hardware()); }});
 }
 
@@ -194,7 +193,7 @@ void add_joint(Table& table) {
        [](const SystemFacts& s) { return optional_value(s.epoch_throughput_per_unit()); }});
 }
 
-/// A figure of an optional part of the facts.
+/// A member of an optional part of the facts.
 template <class Part>
 Value part_value(const std::optional<Part>& part, std::optional<double> Part::*figure) {
   return part ? optional_value((*part).*figure) : Value();
@@ -207,29 +206,31 @@ Value part_value(const std::optional<Part>& part, T Part::*figure) {
 void add_variation(Table& table) {
   table.push_back(
       {"variation_share", "",
-       "part of the variance of (log10 epochs_run, log10 mean_epoch_s) over the runs in "
+       "fraction of the variance of (log10 epochs_run, log10 mean_epoch_s) over the runs in "
        "olympic_files that lies along the first principal component",
        [](const SystemFacts& s) { return part_value(s.variation, &Variation::share); }});
   table.push_back(
       {"variation_epochs", "",
-       "log10 epochs_run in that component, a unit vector whose larger part is positive",
+       "coordinate of log10 epochs_run in that component, a unit vector whose larger "
+       "coordinate is positive",
        [](const SystemFacts& s) { return part_value(s.variation, &Variation::epochs); }});
-  table.push_back({"variation_epoch_s", "", "log10 mean_epoch_s in it", [](const SystemFacts& s) {
-                     return part_value(s.variation, &Variation::epoch_s);
-                   }});
+  table.push_back(
+      {"variation_epoch_s", "", "coordinate of log10 mean_epoch_s in it",
+       [](const SystemFacts& s) { return part_value(s.variation, &Variation::epoch_s); }});
   table.push_back(
       {"variation_correlation", "",
-       "Pearson's correlation of the two logarithms; absent where either is the same in all runs",
+       "Pearson's correlation of the two logarithms; absent if either is the same in all runs",
        [](const SystemFacts& s) { return part_value(s.variation, &Variation::correlation); }});
 }
 
 void add_scaling(Table& table) {
-  table.push_back({"scaling_base", "",
-                   "of the folders with the same benchmark and hardware whose "
-                   "epoch_throughput_per_unit is known, the one with the fewest compute_units, of "
-                   "several the one with the largest throughput; absent for folders with no more "
-                   "units. All that is read together counts, of whatever round and division",
-                   [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::base); }});
+  table.push_back(
+      {"scaling_base", "",
+       "of the folders with the same benchmark and hardware whose "
+       "epoch_throughput_per_unit is known, the one with the fewest compute_units, of "
+       "several the one with the largest throughput; absent unless this folder has more "
+       "units. All folders read together count, whatever their round and division",
+       [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::base); }});
   table.push_back({"scaling_units", "", "compute_units over those of scaling_base",
                    [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::units); }});
   table.push_back(
@@ -249,7 +250,7 @@ void add_weak(Table& table) {
   table.push_back({"models", "", "successful instances", models});
   table.push_back({"models_per_min", "1/min", "models / (ttta_s / 60)", models_per_min});
   table.push_back({"instance_scale", "",
-                   "number_of_nodes * accelerators_per_node (at least 1) as the logs give them",
+                   "number_of_nodes * accelerators_per_node (at least 1), from the logs",
                    [](const SystemFacts& s) { return whole_if_possible(s.instance_scale); }});
   table.push_back({"number_of_ranks", "", "of the first run that logs it",
                    [](const SystemFacts& s) { return s.number_of_ranks; }});

@@ -1,4 +1,4 @@
-// Every figure of a set of runs on one system: its name, unit, definition, and where it is read.
+// Table of the figures of a set of runs on one system: name, unit, definition and getter of each.
 #pragma once
 
 #include <vector>

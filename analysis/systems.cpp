@@ -1,5 +1,4 @@
-// What a set of runs on one system is, and which of its runs count.
-// Hides the olympic rule.
+// Which runs of a set count.
 #include "analysis/systems.h"
 
 #include <algorithm>

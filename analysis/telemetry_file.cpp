@@ -1,5 +1,4 @@
-// The telemetry that a run leaves beside its log.
-// Hides the file's name and layout.
+// Reads the telemetry that a run writes next to its log.
 #include "analysis/telemetry_file.h"
 
 #include <fmt/format.h>
@@ -44,7 +43,7 @@ Breakdown subsystems_of(const telemetry::Report& file) {
 
 enum class Sum { kShown, kMeaningless };
 
-/// One quantity over the ranks; `read` gives it for one of them.
+/// One quantity over the ranks; `read` returns that of one rank.
 template <class Read>
 Quantity over_ranks(const telemetry::Report& file, const std::string& name,
                     const std::string& definition, Sum sum, Read read) {
@@ -62,7 +61,7 @@ Quantity over_ranks(const telemetry::Report& file, const std::string& name,
   return quantity;
 }
 
-/// 0 where nothing was exchanged.
+/// Bytes per second; 0 if nothing was exchanged.
 double exchange_rate(const RankReport& rank) {
   const auto count = [&](telemetry::Counter counter) {
     return static_cast<double>(rank.counters[static_cast<std::size_t>(counter)]);
@@ -97,8 +96,8 @@ std::vector<Quantity> quantities_of(const telemetry::Report& file) {
                             Sum::kMeaningless, exchange_rate));
   list.push_back(over_ranks(
       file, "measuring_percent",
-      "scopes entered times the measured cost of one, of the rank's wall time; below 0.5 as it "
-      "should be, it does not show in the figures",
+      "cost of measuring in percent of the rank's wall time (scopes entered * measured cost of "
+      "one); below 0.5, as it should be, it does not affect the figures",
       Sum::kMeaningless, measuring_percent));
   list.push_back(over_ranks(
       file, "peak_rss_bytes",
@@ -107,7 +106,7 @@ std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   return list;
 }
 
-/// Every rank's cost of measuring, in parts of its time.
+/// Cost of measuring / wall time, both summed over the ranks.
 std::optional<double> overhead_of(const telemetry::Report& file) {
   double cost_s = 0.0;
   double wall_s = 0.0;
@@ -129,7 +128,7 @@ std::vector<RankParts> parts_by_rank(const telemetry::Report& file) {
   return all;
 }
 
-/// All ranks' buckets are the same powers of one number.
+/// Sums the ranks' histograms; buckets of all ranks have the same bounds (powers of one number).
 std::vector<StepCount> step_histogram(const telemetry::Report& file) {
   std::map<double, StepCount> by_low;
   for (const RankReport& rank : file.ranks) {

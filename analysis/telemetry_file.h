@@ -1,5 +1,4 @@
-// The telemetry that a run leaves beside its log.
-// Hides the file's name and layout.
+// Reads the telemetry that a run writes next to its log.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +10,8 @@
 
 namespace analysis {
 
-/// Reads result_<n>.telemetry.json beside result_<n>.txt. Nothing when there is none; nothing and
-/// a finding when it is damaged.
+/// Reads result_<n>.telemetry.json next to result_<n>.txt. Absent if there is none; absent, with a
+/// finding, if it is damaged.
 std::optional<RunTelemetry> read_telemetry_beside(const std::filesystem::path& log,
                                                   std::vector<Finding>& findings);
 

@@ -1,5 +1,4 @@
-// The trace that a run leaves beside its log.
-// Hides the file's name and layout.
+// Reads the trace that a run writes next to its log.
 #include "analysis/trace_file.h"
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ constexpr double kMicrosecond = 1e-6;
 constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
 constexpr std::size_t kMostLayers = 100000;
 
-/// Takes the events of a trace one by one: a file holds hundreds of thousands of each rank.
+/// Parses the events of a trace one by one, as a file may have hundreds of thousands per rank.
 class TraceReader : public nlohmann::json_sax<json> {
  public:
   RunTrace trace;      ///< layers are sums
@@ -61,7 +60,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   std::size_t wrong_at = 0;
 
  private:
-  /// Depth of what stands in an event: document, list, event.
+  /// Nesting depth inside an event: document, list, event.
   static constexpr int kEvent = 3;
   struct Event {
     std::string name, category;

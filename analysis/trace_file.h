@@ -1,5 +1,4 @@
-// The trace that a run leaves beside its log: what its layers took, and what ranks did when.
-// Hides the file's name and layout.
+// Reads the trace that a run writes next to its log: times of layers, and spans of each rank.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +24,15 @@ struct TraceSpan {
 };
 
 struct RunTrace {
-  /// Spans that are kept: of each of the first ranks the first in the file, up to this many.
+  /// `spans` has the first kMostSpans in the file of each rank below kMostRanks.
   static constexpr std::int64_t kMostSpans = 400, kMostRanks = 64;
   LayerTimes layers;  ///< means over steps and ranks
   std::vector<TraceSpan> spans;
   std::int64_t spans_left_out = 0;  ///< of all ranks
 };
 
-/// Reads result_<n>.trace.json beside result_<n>.txt. Nothing when there is none; nothing and a
-/// finding when it is damaged, larger than 1 GiB, or has more layers than a network.
+/// Reads result_<n>.trace.json next to result_<n>.txt. Absent if there is none; absent, with a
+/// finding, if it is damaged, larger than 1 GiB, or has more than 100,000 layers.
 std::optional<RunTrace> read_trace_beside(const std::filesystem::path& log,
                                           std::vector<Finding>& findings);
 

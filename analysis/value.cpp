@@ -1,5 +1,4 @@
-// A value as a log gives it or an analysis computes it.
-// Hides how JSON keeps numbers apart.
+// A value from a log or a computed one.
 #include "analysis/value.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// A value as a log gives it or an analysis computes it: absent, truth, number or text.
-// Hides how JSON keeps numbers apart.
+// A value from a log or a computed one: absent, boolean, number or text.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +22,21 @@ nlohmann::json to_json(const Value& value);
 /// values, null is left out.
 std::vector<std::pair<std::string, std::string>> flat_members(const nlohmann::json& object);
 
-/// As a person reads it: "" when absent, integers whole, others with six significant digits.
+/// For people: "" if absent, integers in full, other numbers with six significant digits.
 std::string to_text(const Value& value);
-/// As a program reads it: "" when absent or not finite, numbers with all their digits.
+/// For programs: "" if absent or not finite, numbers with all digits.
 std::string to_exact_text(const Value& value);
 
 /// The number in `value`, if it is one (true and false are none).
 std::optional<double> number(const Value& value);
 
-/// A whole number where `value` is one that 64 bits hold, else the double; absent stays absent.
+/// An integer if `value` is whole and fits 64 bits, else the double; absent stays absent.
 Value whole_if_possible(const std::optional<double>& value);
 
-/// Absent where either is, or the divisor is 0.
+/// above / below; absent if either is absent or `below` is 0.
 std::optional<double> quotient(const std::optional<double>& above,
                                const std::optional<double>& below);
 
-/// An optional as a Value.
 template <class T>
 Value optional_value(const std::optional<T>& value) {
   return value ? Value(*value) : Value();

@@ -1,5 +1,4 @@
-// The eigenvectors of a symmetric matrix of two rows.
-// Hides nothing else.
+// First principal component in two dimensions.
 #include "analysis/variation.h"
 
 #include <cmath>
@@ -8,7 +7,7 @@
 namespace analysis {
 namespace {
 
-/// Sums of squares and products of what lies beside the mean.
+/// Sums of squares and products of deviations from the mean.
 struct Moments {
   double xx = 0.0, xy = 0.0, yy = 0.0;
 };
@@ -48,7 +47,7 @@ std::optional<Variation> variation_of(std::span<const RunPoint> runs) {
   }
   const auto [xx, xy, yy] = moments_of(logarithms);
   if (!is_spread(xx + yy)) return std::nullopt;
-  // The axis of the larger eigenvalue stands at half the angle of (xx - yy, 2 xy).
+  // The eigenvector of the larger eigenvalue has half the angle of (xx - yy, 2 xy).
   const double half = std::hypot((xx - yy) / 2.0, xy);
   constexpr double kRound = 1e-9;
   if (half <= kRound * (xx + yy)) return std::nullopt;

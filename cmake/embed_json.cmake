@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file that holds every *.json below FOLDER, or its file NAME alone, as a string literal, by its path
-# in there. Called as: cmake -DOUTPUT=... -DFOLDER=... -DHEADER=... -DFUNCTION=room::function [-DNAME=...] -P embed_json.cmake
+# Writes OUTPUT, a C++ file with every *.json below FOLDER, or only its file NAME, as string literals by relative path.
+# Called as: cmake -DOUTPUT=... -DFOLDER=... -DHEADER=... -DFUNCTION=space::function [-DNAME=...] -P embed_json.cmake
 string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
 set(namespace ${CMAKE_MATCH_1})
 set(function ${CMAKE_MATCH_2})

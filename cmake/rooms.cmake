@@ -1,11 +1,11 @@
-# How a folder becomes a target, and a test file a test. Hides the compiler options that all of them share.
+# Functions that make targets from folders, and the compiler options of all targets.
 
 add_library(project_options INTERFACE)
 target_compile_options(project_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
 # GCC 12 warns of overlapping copies inside std::string's operator+ (GCC bug 105651).
 target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_include_directories(project_options INTERFACE ${CMAKE_SOURCE_DIR})
-# MPI's C++ bindings were removed from the standard; their headers warn and pull in a library.
+# MPI's C++ bindings were removed from the standard. Their headers cause warnings and need another library.
 target_compile_definitions(project_options INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 if(TRAINMARK_WERROR)
   target_compile_options(project_options INTERFACE -Werror)
@@ -15,11 +15,11 @@ if(TRAINMARK_SANITIZE)
   target_link_options(project_options INTERFACE -fsanitize=${TRAINMARK_SANITIZE})
 endif()
 
-# For code that is compiled far more often than its speed matters: -O3 takes a third longer to compile.
+# For code whose speed does not matter: -O3 takes a third longer to compile.
 add_library(quick_to_compile INTERFACE)
 target_compile_options(quick_to_compile INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# add_room(name): a static library of every .cpp directly in this folder, minus `EXCEPT`.
+# add_room(name [EXCEPT file...]): a static library of every .cpp directly in this folder except these files.
 function(add_room name)
   cmake_parse_arguments(ROOM "" "" "EXCEPT" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -34,8 +34,9 @@ function(add_room name)
   target_link_libraries(${name} PRIVATE project_options)
 endfunction()
 
-# embed_json(room FOLDER HEADER FUNCTION [NAME]): the room's FUNCTION (room::function, declared in HEADER) returns every
-# *.json below FOLDER, or the one called NAME in it, as a std::span<const base::EmbeddedFile>, in the order of their names.
+# embed_json(room FOLDER HEADER FUNCTION [NAME]): defines, in the target `room`, the function namespace::FUNCTION that
+# HEADER declares. It returns every *.json below FOLDER, or only the file NAME in it, as a
+# std::span<const base::EmbeddedFile> in the order of their names.
 function(embed_json room folder header function)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_json.cpp)
   set(script ${CMAKE_SOURCE_DIR}/cmake/embed_json.cmake)

@@ -1,11 +1,10 @@
 # shellcheck shell=bash
-# Timed steps for quickstart and check; to be sourced by bash.
-# Hides the book-keeping of times, and the output of commands that succeed.
+# Timed steps for quickstart and check, and other functions for them. To be sourced by bash.
 
 step_names=()
 step_seconds=()
 
-# step NAME COMMAND...: runs the command under a heading and notes how long it took.
+# step NAME COMMAND...: runs the command under a heading and records its duration.
 step() {
   local name=$1 start=$SECONDS
   shift
@@ -25,7 +24,7 @@ print_times() {
   printf '%-32s %8d\n' "all" "$total"
 }
 
-# quietly LOG COMMAND...: output goes to LOG, and is shown only if the command fails.
+# quietly LOG COMMAND...: runs the command with its output in LOG, and shows the output only if the command fails.
 quietly() {
   local log=$1
   shift
@@ -37,7 +36,7 @@ quietly() {
   return "$code"
 }
 
-# Only the user id 0 must tell Open MPI twice that it means it.
+# Open MPI refuses to run as root unless both variables are set.
 allow_mpi_as_root() {
   if ((EUID == 0)); then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

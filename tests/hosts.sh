@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Hosts of their own names on one machine, joined by a switch whose links may be limited.
-# Hides network and UTS namespaces; all of it goes with the command that was run.
+# Simulates several hosts on one machine: network and UTS namespaces joined by a switch with optional rate limits.
+# Everything is removed when the command ends.
 #
-#   hosts.sh COUNT RATE COMMAND...   runs COMMAND on host1; RATE of each link, to and from its host, as tc takes it, or
+#   hosts.sh COUNT RATE COMMAND...   runs COMMAND on host1. RATE limits each link in both directions: a rate of tc, or
 #                                    "unlimited"
-#   hosts.sh --probe                 whether this machine can do that, and why not
+#   hosts.sh --probe                 whether this machine can do that, and if not, why
 #
-# On host1, Open MPI finds its way to the others: mpirun --host host1:1,host2:1
+# On host1, Open MPI can start processes on the others: mpirun --host host1:1,host2:1
 set -euo pipefail
 
 self=$(realpath "$0")
@@ -14,15 +14,15 @@ readonly self network=10.77.0
 
 namespaces() { readlink "/proc/$1/ns/net" "/proc/$1/ns/uts"; }
 
-# A process with namespaces of its own, which live as long as it does; its id is added to `holders`.
+# Starts a process whose new namespaces live as long as it does, and adds its id to `holders`.
 hold_namespaces() {
   unshare --net --uts sleep infinity &
   holders+=($!)
-  # Until unshare has made its namespaces, they are still ours.
+  # Until unshare has made the namespaces, those of the process are still ours.
   until [[ $(namespaces $!) != "$(namespaces self)" ]]; do sleep 0.02; done
 }
 
-# HOST PROCESS: lays the link between that host, whose namespaces the process has, and the switch.
+# HOST PROCESS: links that host, which has the process's namespaces, to the switch.
 lay_link() {
   local host=$1 inside="nsenter -t $2 --net --uts" in_switch="nsenter -t ${holders[0]} --net" end
   $inside hostname "host$host"
@@ -37,7 +37,7 @@ lay_link() {
   done
 }
 
-# Inside of host1's namespaces: makes the switch, the other hosts and the links.
+# Makes the switch, the other hosts and the links. Runs in host1's namespaces.
 lay_network() {
   local host
   holders=()
@@ -52,8 +52,7 @@ lay_network() {
   done
 }
 
-# What Open MPI calls in place of ssh: PROCESSES HOST COMMAND LINE, with the processes of host2 and so on, joined by
-# "+".
+# PROCESSES HOST COMMAND...: what Open MPI calls in place of ssh. PROCESSES are those of host2 and so on, joined by "+".
 on_host() {
   local processes number=${2#host}
   IFS=+ read -ra processes <<<"$1"

@@ -1,5 +1,4 @@
-// What only several sets of runs together show.
-// Hides how the round and the submission of a set are told.
+// Audit of several sets of runs together.
 #include "analysis/audit/across.h"
 
 #include "analysis/find_logs.h"

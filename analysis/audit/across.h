@@ -1,5 +1,5 @@
-// What only several sets of runs together show: the same runs, or the same seeds, in more than one
-// place, and results far from those of equal machines. Hides how sets are matched.
+// Audit of several sets of runs together: runs or seeds that occur in more than one place, and
+// results far from those of equal machines.
 #pragma once
 
 #include <filesystem>
@@ -12,29 +12,29 @@
 
 namespace analysis {
 
-/// The runs of one folder. All of it outlives this.
+/// The runs of one folder. What it points to must outlive it.
 struct RunSet {
   std::string name;              ///< of the folder in the report
-  std::filesystem::path folder;  ///< from the root on
+  std::filesystem::path folder;  ///< absolute
   const SystemFacts* facts = nullptr;
-  std::vector<SetMember> members;  ///< by file name, numbers by value
+  std::vector<SetMember> members;  ///< in natural_less() order of file names
 
-  /// Of the facts of its first run; "" without one.
+  /// The round of the first run; "" without runs.
   std::string round() const;
-  std::string usage() const;  ///< of its benchmark: "training", "hpc"; "" where it is not known
-  /// The folder that holds results/ around it; "" where none does.
+  std::string usage() const;  ///< of its benchmark: "training", "hpc"; "" if unknown
+  /// The folder of the submission, see submission_around(); "" if there is none.
   std::string submission() const;
 };
 
-/// Findings of each set, in the order of `sets`; one that names two sets is told of the later one,
-/// by round, then by place in `sets`.
+/// Findings of each set, in the order of `sets`. A finding about two sets is reported for the later
+/// one, by round, then by place in `sets`.
 std::vector<std::vector<Finding>> audit_across(std::span<const RunSet> sets);
 
 /// Whether two logs are of one run: run_start, run_stop and every evaluation have the same times,
 /// and the evaluations the same results. Headers and all other records may differ.
 bool are_of_one_run(const RunFacts& one, const RunFacts& other);
 
-/// What audit_across() collects for each set.
+/// Collects the findings of each set.
 class SetFindings {
  public:
   explicit SetFindings(std::size_t sets) : all_(sets) {}
@@ -49,10 +49,11 @@ class SetFindings {
 
 // The parts, each in its own file.
 
-/// Runs and seeds in several places. Returns for each set whether all of its runs are those of an
-/// earlier set of its round.
+/// Finds runs, curves and seeds that occur in several places. Returns for each set whether earlier
+/// sets of its round have all of its runs.
 std::vector<bool> audit_copies(std::span<const RunSet> sets, SetFindings& findings);
-/// Results far from those of other submissions on equal machines; `is_copy`: of audit_copies().
+/// Finds results far from those of other submissions on equal machines. `is_copy`: the result of
+/// audit_copies().
 void audit_results(std::span<const RunSet> sets, const std::vector<bool>& is_copy,
                    SetFindings& findings);
 

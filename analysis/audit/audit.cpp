@@ -1,5 +1,4 @@
-// What a log shows beside a verdict: how the run ended, and the parts put together.
-// Hides the conditions.
+// Audit of one log: how the run ended, and the call of all parts.
 #include "analysis/audit/audit.h"
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@ std::string exactly(const std::optional<double>& quality) {
   return quality ? fmt::format("{}", *quality) : "no evaluation";
 }
 
-/// The value to reach; of a target with several parts, all of them.
+/// The value to reach; for a target with several parts, all of them.
 std::string target_text(const RunFacts& facts) {
   return facts.target->parts.size() > 1 ? facts.target->words()
                                         : fmt::format("{}", *facts.target_value());

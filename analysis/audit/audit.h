@@ -1,5 +1,4 @@
-// What a log shows beside a verdict that its reader should know.
-// Hides the conditions and thresholds.
+// Audit of one log: findings that its reader should know, in addition to a verdict.
 #pragma once
 
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace analysis {
 
-/// The findings of one log, each with its rule and, where a line can be named, its place; what is
-/// repeated is told once with a count. Never changes an outcome or a figure. None for a log
+/// The findings of one log, each with its rule and, if a line can be named, its place. Repetitions
+/// give one finding with a count. Findings never change an outcome or a figure. Empty for a log
 /// without records. `facts` are those of `log`.
 std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts);
 

@@ -1,5 +1,4 @@
-// What a log's times show: two clocks, steps back, and an initialisation that cannot be.
-// Hides the thresholds.
+// Audit of a log's times: two clocks, steps back, initialisation, staging.
 #include <fmt/format.h>
 
 #include "analysis/audit/parts.h"
@@ -12,12 +11,12 @@ namespace {
 namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
-/// Clocks of different ranks differ by milliseconds; a second and more is worth telling.
+/// Clocks of different ranks differ by milliseconds; a second or more is reported.
 constexpr double kHarmlessMs = 1000.0;
 /// Source: MLPerf training policies, Run Results.
 constexpr double kInitLimitClosedS = 30.0 * 60.0;
 constexpr double kInitLimitOpenS = 4.0 * 3600.0;
-/// Staging that takes less moves nothing.
+/// Staging that takes less moves no data.
 constexpr double kEmptyStagingS = 0.3;
 constexpr double kNothingS = 0.001;
 

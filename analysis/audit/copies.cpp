@@ -1,5 +1,4 @@
-// The same runs, curves or seeds in several places.
-// Hides which figures of two logs are compared.
+// Audit of several sets: the same runs, curves or seeds in several places.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,10 +17,10 @@
 namespace analysis {
 namespace {
 
-/// Fewer equal evaluations may be chance, in curves and where times are no dates.
+/// Fewer equal evaluations may be chance, for curves and for logs whose times are not dates.
 constexpr std::size_t kFewestEvaluations = 3;
-/// Seeds drawn from some 2^15 numbers meet by chance; two runs of a set that meet two of another
-/// one hardly do.
+/// Seeds drawn from some 2^15 numbers may be equal by chance, but hardly those of two runs of a set
+/// and runs of one other set.
 constexpr std::size_t kSuspiciousSeeds = 2;
 
 /// One run of one set.
@@ -32,11 +31,11 @@ struct Run {
   const RunFacts& facts() const { return *member->facts; }
 };
 
-/// What is equal between the runs of a set and those of an earlier one.
+/// Matches between the runs of a set and those of an earlier set.
 struct Meeting {
   std::size_t runs = 0;
-  std::string first, first_other;  ///< files
-  std::string what;                ///< that they share
+  std::string first, first_other;  ///< files of the first match
+  std::string what;                ///< the seed that they share
 
   void add(const Run& run, const Run& other, const std::string& shared) {
     if (runs++ > 0) return;
@@ -45,7 +44,7 @@ struct Meeting {
     what = shared;
   }
 };
-/// By the set and the earlier one.
+/// Keys: the set and the earlier set.
 using Meetings = std::map<std::pair<std::size_t, std::size_t>, Meeting>;
 
 bool equal_or_nan(double one, double other) {
@@ -64,7 +63,7 @@ bool have_equal_curves(const RunFacts& one, const RunFacts& other) {
                             });
 }
 
-/// Whether a log tells enough of its run to be recognised.
+/// Whether a log has enough records to recognise its run.
 bool is_recognisable(const RunFacts& facts) {
   if (!facts.run_start_ms || (!facts.run_stop_ms && facts.evaluations.empty())) return false;
   return mllog::is_date(*facts.run_start_ms) || facts.evaluations.size() >= kFewestEvaluations;
@@ -90,12 +89,12 @@ class CopyAudit {
 
   std::span<const RunSet> sets_;
   SetFindings& findings_;
-  std::vector<std::size_t> copied_;  ///< runs of each set that an earlier one of its round has
+  std::vector<std::size_t> copied_;  ///< runs of each set that earlier ones of its round have
 
-  // The first of each kind, and where several kinds share a key.
+  // The first of each kind of run; different runs may share a key.
   std::map<std::pair<double, double>, std::vector<Run>> by_window_;
   std::map<std::tuple<std::string, std::size_t, double, double>, std::vector<Run>> by_curve_;
-  std::map<std::string, std::vector<Run>> by_seed_;  ///< of round and benchmark, one of each set
+  std::map<std::string, std::vector<Run>> by_seed_;  ///< with round and benchmark; one per set
 
   Meetings same_runs_, same_curves_, same_seeds_;
 };
@@ -117,7 +116,7 @@ std::vector<bool> CopyAudit::judge() {
   return is_copy;
 }
 
-/// A copied run shares its curve and seeds, too, which says no more.
+/// A copied run shares its curve and seeds, too, which adds no information.
 void CopyAudit::place(const Run& run) {
   if (place_run(run)) return;
   place_curve(run);
@@ -143,7 +142,7 @@ void CopyAudit::place_curve(const Run& run) {
   const std::vector<Evaluation>& curve = run.facts().evaluations;
   if (curve.size() < kFewestEvaluations) return;
   const double first = curve.front().quality, last = curve.back().quality;
-  if (first != first || last != last) return;  // a NaN is not in order
+  if (first != first || last != last) return;  // a NaN has no place in the order of keys
   std::vector<Run>& held = by_curve_[{sets_[run.set].facts->benchmark, curve.size(), first, last}];
   const auto same = std::ranges::find_if(
       held, [&](const Run& one) { return have_equal_curves(one.facts(), run.facts()); });
@@ -158,7 +157,7 @@ void CopyAudit::place_seeds(const Run& run) {
   const RunSet& set = sets_[run.set];
   const std::string submission = set.submission();
   if (submission.empty()) return;
-  std::set<std::size_t> met;  // each set once for a run
+  std::set<std::size_t> met;  // sets that this run was matched with
   for (const std::string& seed : run.facts().seeds) {
     const std::string key =
         fmt::format("{} {} {} {}", set.usage(), set.round(), set.facts->benchmark, seed);
@@ -211,7 +210,7 @@ void CopyAudit::tell_same_runs(std::size_t set, std::size_t other, const Meeting
   }
 }
 
-/// Empty, with `problem`, where the description cannot be read.
+/// Empty, with `problem` set, if the description cannot be read.
 std::map<std::string, std::string> members_of(const DescribedSystem& system, std::string& problem) {
   std::map<std::string, std::string> members;
   std::string reason;
@@ -222,7 +221,7 @@ std::map<std::string, std::string> members_of(const DescribedSystem& system, std
   return members;
 }
 
-/// Members of the two descriptions that differ, or what is missing; "" where they are equal.
+/// Members in which the two descriptions differ, or why they cannot be compared; "" if equal.
 std::string difference_of(const DescribedSystem& one, const DescribedSystem& other) {
   constexpr std::size_t kShown = 3;
   std::string problem;

@@ -1,6 +1,5 @@
-// What a log's evaluations and epoch numbers show: numbers that stand still or are missing,
-// qualities that cannot be.
-// Hides the tolerances.
+// Audit of a log's evaluations and epoch numbers: repeated, decreasing or missing numbers,
+// impossible qualities.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,9 +13,9 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// An evaluation with the number of the one before, and one with a smaller number.
+/// Finds evaluations whose number is equal to or smaller than that of the one before.
 void audit_advance(const AuditInput& input, AuditFindings& findings) {
-  if (!input.benchmark) return;  // what epoch_num counts there is not known
+  if (!input.benchmark) return;  // the meaning of epoch_num is unknown
   if (input.facts.evaluates_checkpoints) return;
   Tally stuck, back;
   const Evaluation* before = nullptr;
@@ -24,9 +23,9 @@ void audit_advance(const AuditInput& input, AuditFindings& findings) {
     if (!one.position) continue;
     if (before && one.time_ms > before->time_ms) {
       const auto what = [&] {
-        return fmt::format("{:.6g} behind {:.6g}", *one.position, *before->position);
+        return fmt::format("{:.6g} after {:.6g}", *one.position, *before->position);
       };
-      // An epoch may be evaluated several times where evaluations come after so many steps.
+      // If evaluations follow a number of steps, an epoch may have several.
       const bool same = *one.position == *before->position;
       if (same && !input.log.oddities.evaluations_by_step && stuck.count++ == 0) {
         stuck.first = one.place;
@@ -87,7 +86,7 @@ const char* other_metric(const std::string& metric) {
   return metric == keys::kEvalAccuracy ? keys::kEvalError : keys::kEvalAccuracy;
 }
 
-/// Accuracies are parts of 1, losses and errors not negative.
+/// Accuracies are between 0 and 1, losses and errors not negative.
 void audit_range(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   if (!input.benchmark || !facts.target) return;
@@ -125,7 +124,7 @@ void audit_metric(const AuditInput& input, AuditFindings& findings) {
     const bool both = own != input.log.evaluations.end();
     findings.tell(
         both ? Rule::kSecondMetric : Rule::kMetricOfAnotherName, other->second.front().place,
-        both ? fmt::format("{} is logged beside {}, which is judged", other->first, metric)
+        both ? fmt::format("{} is logged in addition to {}, which is judged", other->first, metric)
              : fmt::format("{} has {} evaluations, {} none: the target is about {}", other->first,
                            other->second.size(), metric, metric));
   }

@@ -1,5 +1,5 @@
-// What a log's intervals show: starts without stops, numbers that differ, overlaps and crossings.
-// Hides that every rank of a job may have logged its own copy of a record.
+// Audit of a log's intervals: starts without stops, numbers that differ, overlaps and crossings.
+// Each rank of a job may have logged its own copy of a record.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
-/// Copies of one record by several ranks, and clocks of several hosts, are this far apart.
+/// Copies of one record by several ranks, and clocks of several hosts, may differ by this much.
 constexpr double kHarmlessMs = 1000.0;
 
 struct Kind {
@@ -31,7 +31,7 @@ constexpr std::array kKinds = {Kind{"block", keys::kBlockStart, keys::kBlockStop
                                Kind{"save", keys::kSaveStart, keys::kSaveStop},
                                Kind{"staging", keys::kStagingStart, keys::kStagingStop}};
 
-/// All intervals of one number, taken together: copies of several ranks are one.
+/// All intervals with one number, merged, as they may be copies by several ranks.
 struct Numbered {
   std::optional<double> label;
   const Mark* start = nullptr;  ///< the earliest
@@ -89,8 +89,8 @@ Unpaired unpaired(const std::vector<Numbered>& all, const Mark* cut_off) {
   return result;
 }
 
-/// Where a run was cut off, what was open then: the start that is last in the file. Null when the
-/// log has a run_stop.
+/// The interval that was open when a run was cut off: the last start in the file. Null if the log
+/// has a run_stop.
 const Mark* open_at_the_end(const ParsedLog& log, const Kind& kind) {
   const std::vector<Mark>& starts = log.all(kind.start);
   return log.first(keys::kRunStop) || starts.empty() ? nullptr : &starts.back();
@@ -122,7 +122,7 @@ void audit_pairs(const AuditInput& input, const Kind& kind, const std::vector<Nu
   }
 }
 
-/// Those with a number, a start and a stop, in order of their starts.
+/// Intervals with a number, a start and a stop, in order of their starts.
 std::vector<Numbered> complete(std::vector<Numbered> all) {
   std::erase_if(all, [](const Numbered& one) {
     return !one.label || !one.start || !one.stop || one.stop->time_ms <= one.start->time_ms;
@@ -155,7 +155,7 @@ void audit_overlaps(const Kind& kind, const std::vector<Numbered>& in_order,
                             seen.count, kind.name, duration_text(longest_ms / kMsPerSecond)));
 }
 
-/// How far `inner` reaches over the end of the `outer` that it begins in; 0 when it does not.
+/// By how much `inner` ends after the interval of `outer` in which it begins; 0 if it does not.
 double crossing_ms(const Numbered& inner, const std::vector<Numbered>& outer) {
   auto after = std::upper_bound(
       outer.begin(), outer.end(), inner.start->time_ms,
@@ -181,7 +181,7 @@ void audit_crossings(const Kind& inner_kind, const std::vector<Numbered>& inner,
   if (seen.count == 0) return;
   findings.tell(
       Rule::kIntervalsCross, seen.first,
-      fmt::format("{} {}s begin inside one {} and end up to {} behind it; first here", seen.count,
+      fmt::format("{} {}s begin inside one {} and end up to {} after it; first here", seen.count,
                   inner_kind.name, outer_kind.name, duration_text(longest_ms / kMsPerSecond)));
 }
 

@@ -1,4 +1,4 @@
-// The parts of the audit of one log, each in its own file, and what they share.
+// The parts of the audit of one log, each in its own file, and their common types.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace analysis {
 
-/// What the parts of the audit share.
+/// Input of every part of the audit.
 struct AuditInput {
   const ParsedLog& log;
   const RunFacts& facts;
-  const mllog::Benchmark* benchmark = nullptr;  ///< null for one that is not known
+  const mllog::Benchmark* benchmark = nullptr;  ///< null if unknown
   bool closed = false;                          ///< the log says that it is of the closed division
 
-  /// How the log's round evaluates the benchmark; null for one that is not known.
+  /// How the log's round evaluates the benchmark; null if unknown.
   const mllog::EvaluationFacts* evaluation() const;
 };
 
-/// Collects findings.
 class AuditFindings {
  public:
   void tell(Rule rule, Place place, std::string text) {

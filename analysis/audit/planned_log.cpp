@@ -1,5 +1,4 @@
-// What a planned run would break of the rules that no rule file holds.
-// Hides which audits mean anything before a run.
+// Audit of a run before it starts.
 #include "analysis/audit/planned_log.h"
 
 #include <algorithm>

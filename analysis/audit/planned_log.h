@@ -1,5 +1,4 @@
-// What a planned run would break of the rules that no rule file holds.
-// Hides which audits mean anything before a run.
+// Audit of a run before it starts, by rules that no rule file of MLCommons has.
 #pragma once
 
 #include <istream>
@@ -9,9 +8,9 @@
 
 namespace analysis {
 
-/// `log`: the records of a run as it would go, whose times mean nothing. Only what its
-/// configuration decides: hyperparameters, sizes of datasets, when it is evaluated and for what
-/// target, and placeholders. An error breaks the rules of the division; other findings do not.
+/// `log`: the records that the run would write; their times mean nothing. Reports only findings
+/// that the configuration decides: hyperparameters, sizes of datasets, distances of evaluations,
+/// target, placeholders. An error breaks the rules of the division; other findings do not.
 std::vector<Finding> audit_planned_log(std::istream& log);
 
 }  // namespace analysis

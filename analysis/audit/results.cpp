@@ -1,5 +1,5 @@
-// Results far from those of other submissions on equal machines in the same round.
-// Hides what machines are equal, and how far is far.
+// Audit of several sets: results far from those of other submissions on equal machines in the same
+// round.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 namespace analysis {
 namespace {
 
-/// Fewer other submissions say nothing about what is usual.
+/// Fewer other submissions do not show what is usual.
 constexpr std::size_t kFewestOthers = 4;
 /// An outlier is farther from the median than this many spreads. Source: Iglewicz and Hoaglin, How
 /// to Detect and Handle Outliers.
 constexpr double kFarSpreads = 3.5;
-/// Of a normal distribution, the standard deviation over the median distance from the median.
+/// Standard deviation / median distance from the median, of a normal distribution.
 constexpr double kStdevOverMedianDistance = 1.4826;
-/// Results of equal machines differ by this part all the same, so the spread is no smaller.
+/// Lower bound of the spread: results of equal machines differ by this fraction anyway.
 constexpr double kLeastSpread = 0.03;
 constexpr double kPercent = 100.0;
 
-/// A model's name without what submitters write differently: "NVIDIA H100-SXM5-80GB" and
-/// "H100 SXM5 80GB" are h100sxm580gb.
+/// A model's name without maker, case and punctuation, which submitters write differently: "NVIDIA
+/// H100-SXM5-80GB" and "H100 SXM5 80GB" are h100sxm580gb.
 std::string plain_name(const std::string& model) {
   std::string name;
   for (const char c : model) {
@@ -41,15 +41,15 @@ std::string plain_name(const std::string& model) {
   return name;
 }
 
-/// What sets have in common whose results can be held against each other.
+/// Common properties of sets whose results can be compared.
 struct Machine {
   std::string round, benchmark, division, model;
-  double units = 0.0;  ///< accelerators, or processors where there are none
+  double units = 0.0;  ///< accelerators, or processors if there are none
 
   auto operator<=>(const Machine&) const = default;
 };
 
-/// A machine without a model or number of units is none.
+/// The machine of `set`; without a model or units it cannot be compared.
 Machine machine_of(const RunSet& set) {
   const DescribedSystem& system = set.facts->description;
   const bool has_accelerators = system.accelerators_per_node.value_or(0.0) > 0.0;
@@ -62,14 +62,14 @@ Machine machine_of(const RunSet& set) {
   return machine;
 }
 
-/// Logarithms, so that twice and half are equally far.
+/// A score as a logarithm, so that twice and half are equally far.
 struct Result {
   std::size_t set = 0;
   std::string submission;
   double log_time = 0.0;
 };
 
-/// One of each other submission: the median of its own.
+/// One result for each other submission: the median of its results.
 std::vector<double> others_of(const Result& result, const std::vector<Result>& all) {
   std::map<std::string, std::vector<double>> by_submission;
   for (const Result& one : all) {

@@ -1,5 +1,5 @@
-// Evaluations held against the schedule that the rules ask of a closed run: the first one, and the
-// distances between them. Hides what positions count, and the tolerances.
+// Audit of evaluations against the schedule that the rules require of a closed run: the first one,
+// and the distances between them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Rounding a distance to whole iterations moves it by this part at most.
+/// Rounding a distance to whole iterations changes it by at most this fraction.
 constexpr double kCadenceTolerance = 0.02;
 
 /// The first evaluation that counts at each position, in time order.
@@ -27,10 +27,10 @@ std::vector<const Evaluation*> one_at_each_position(const RunFacts& facts) {
   return list;
 }
 
-/// What the rules allow, in the unit of positions.
+/// The range that the rules allow, in the unit of positions.
 struct Allowed {
   double least = 0.0, most = 0.0;
-  /// By how much rounding and numbering may miss them, where that is more than kCadenceTolerance.
+  /// Tolerances for rounding and numbering, which apply if larger than kCadenceTolerance.
   double below = 0.0, above = 0.0;
 
   bool is_too_small(double value) const {
@@ -45,16 +45,16 @@ struct Allowed {
   }
 };
 
-/// One log's positions, held against the schedule of its benchmark.
+/// The schedule of a log's benchmark, in the unit of the log's positions.
 class LogSchedule {
  public:
-  /// Nothing where the log's numbers cannot be held against the rule.
+  /// Absent if the log's positions cannot be compared with the rule.
   static std::optional<LogSchedule> of(const AuditInput& input);
 
   Allowed distance() const;
-  /// Nothing where the rules, as far as known here, ask nothing of the first evaluation.
+  /// Absent if the rules, as far as known here, do not restrict the first evaluation.
   std::optional<Allowed> first() const;
-  /// What a sample adds to a position; 0 where positions do not count samples.
+  /// Positions per sample; 0 if positions count neither samples nor tokens.
   double per_sample() const { return per_sample_; }
   double batch() const { return batch_; }
   const mllog::Schedule& rules() const { return rules_; }
@@ -65,7 +65,7 @@ class LogSchedule {
 
   const AuditInput& input_;
   const mllog::Schedule& rules_;
-  double batch_ = 0.0;  ///< global; 0 where the log has none
+  double batch_ = 0.0;  ///< global; 0 if the log has none
   double per_sample_ = 0.0;
 };
 
@@ -162,8 +162,8 @@ void audit_cadence(const AuditInput& input, const LogSchedule& schedule, AuditFi
                             input.facts.position_key, seen.count, seen.what));
 }
 
-/// The one at the first position, in whatever order they were made. An evaluation before any
-/// training is none.
+/// The evaluation at the smallest position, whatever their order in time. Evaluations before any
+/// training do not count.
 const Evaluation* first_evaluation(const RunFacts& facts) {
   const Evaluation* first = nullptr;
   for (const Evaluation& one : facts.evaluations) {
@@ -178,7 +178,7 @@ void audit_first(const AuditInput& input, const LogSchedule& schedule, AuditFind
   const Evaluation* const first = first_evaluation(input.facts);
   if (!allowed || first == nullptr) return;
   const double position = *first->position;
-  // Less than a batch is no number of samples: the log counts something else.
+  // A number of samples is at least a batch, so the log counts something else.
   if (position < schedule.batch() * schedule.per_sample()) return;
   const bool is_early = allowed->is_too_small(position);
   if (!is_early && !allowed->is_too_large(position)) return;

@@ -1,5 +1,4 @@
-// What only a set of runs shows: counts, seeds and settings that do not fit together, and logs that
-// contradict the system's description. Hides how leniently names are compared.
+// Audit of a set of runs: number of runs, seeds, settings, and the system's description.
 #include "analysis/audit/set.h"
 
 #include <fmt/format.h>
@@ -16,10 +15,10 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Fewer runs are no set.
+/// Fewer runs are not a set.
 constexpr std::int64_t kFewestRuns = 3;
 
-/// The values that the logs give for a key, each with the first log that does.
+/// The values of a key in the logs, each with the first log that has it.
 std::map<std::string, std::string> values_of(const std::vector<SetMember>& members,
                                              const std::string& key) {
   std::map<std::string, std::string> values;
@@ -50,7 +49,7 @@ std::string letters_of(const std::string& name) {
   return letters;
 }
 
-/// "Fujitsu" is one of "Fujitsu/RIKEN".
+/// False if one name contains the other, as "Fujitsu/RIKEN" contains "Fujitsu", or if one is empty.
 bool is_other_name(const std::string& one, const std::string& other) {
   const std::string a = letters_of(one), b = letters_of(other);
   if (a.empty() || b.empty()) return false;
@@ -163,7 +162,7 @@ void SetAudit::judge_description() {
                      description_.submitter, file));
     break;
   }
-  // An instance among several logs its own nodes, or those of the whole machine.
+  // Instances trained at the same time log their own nodes, or those of the whole machine.
   if (!system_.weak) {
     compare_number(Rule::kSystemNodesDiffer, keys::kNumberOfNodes, description_.nodes);
   }

@@ -1,4 +1,4 @@
-// What only a set of runs shows.
+// Audit of a set of runs.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace analysis {
 
-/// Findings that only a set shows: counts, seeds and settings that do not fit together, and logs
-/// that contradict the system's description.
+/// Findings about a set: number of runs, equal seeds, different settings, and logs that contradict
+/// the system's description.
 std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
                                const DescribedSystem& description);
 

@@ -1,6 +1,5 @@
-// What a log's settings and the form of its records show: seeds, placeholders, hyperparameters
+// Audit of a log's settings and the form of its records: seeds, placeholders, hyperparameters
 // outside the rules, repeated and conflicting values.
-// Hides what counts as a placeholder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,10 +100,11 @@ void audit_repeats(const AuditInput& input, AuditFindings& findings) {
   const std::string more =
       keys_repeated > told.size() ? fmt::format(" and {} more", keys_repeated - told.size()) : "";
   findings.tell(Rule::kRepeatedKeys, first,
-                fmt::format("keys that belong into a log once: {}{}", fmt::join(told, ", "), more));
+                fmt::format("keys that a log should have once: {}{}", fmt::join(told, ", "), more));
 }
 
-/// The first number of a value, or value of a list, that breaks the bound; nothing when none does.
+/// The first value, of `value` itself or a list in it, that is not a number for which `holds` is
+/// true; absent if there is none.
 template <class Holds>
 std::optional<std::string> broken_by(const Holds& holds, const nlohmann::json& value) {
   if (value.is_array()) {
@@ -178,7 +178,7 @@ void audit_form(const AuditInput& input, AuditFindings& findings) {
   }
   if (odd.odd_metadata.count > 0) {
     findings.tell(Rule::kMetadataNotObject, odd.odd_metadata.first,
-                  fmt::format("{} records have metadata that is no object ({}), first here",
+                  fmt::format("{} records have metadata that is not an object ({}), first here",
                               odd.odd_metadata.count, odd.odd_metadata.what));
   }
 }

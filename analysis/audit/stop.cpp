@@ -1,6 +1,5 @@
-// What a log shows around its run_start and run_stop: training outside the run, evaluations behind
-// its end, and an end that came late.
-// Hides the thresholds.
+// Audit of a log around run_start and run_stop: training outside the run, evaluations after its
+// end, a late end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +14,12 @@ namespace {
 namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
-/// A run_stop that comes later than this, and than this part of the run, after the target was met.
+/// run_stop is late if it comes later after the target was met than this, and than this fraction of
+/// the run.
 constexpr double kLateS = 60.0;
 constexpr double kLatePart = 0.01;
 
-/// Counted evaluations of another epoch behind the one that met the target.
+/// Number of evaluations after the one that met the target, at another position.
 std::int64_t further_evaluations(const RunFacts& facts) {
   const Evaluation& hit = facts.evaluations[*facts.at_target];
   return std::count_if(facts.evaluations.begin() + static_cast<std::ptrdiff_t>(*facts.at_target),
@@ -45,7 +45,7 @@ void audit_past_target(const AuditInput& input, AuditFindings& findings) {
   }
 }
 
-/// Whether a record is behind run_stop both in the file and in time.
+/// Whether a record is after run_stop both in the file and in time.
 bool is_behind(std::int64_t order, double time_ms, const Mark& stop) {
   return order > stop.order && time_ms > stop.time_ms;
 }
@@ -71,7 +71,7 @@ void audit_evaluations_behind(const AuditInput& input, const Mark& stop, AuditFi
                             decides ? ": the target is met only after the run" : ""));
 }
 
-/// Evaluations that the order in the file and the time put on different sides of run_stop.
+/// Reports evaluations that are on different sides of run_stop in the file and in time.
 void audit_evaluations_at_stop(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
   if (input.facts.evaluates_checkpoints) return;
   Tally seen;

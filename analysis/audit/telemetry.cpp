@@ -1,5 +1,4 @@
-// What telemetry shows beside its log that the reader should know.
-// Hides the bounds.
+// Audit of a run's telemetry.
 #include "analysis/audit/telemetry.h"
 
 #include <fmt/format.h>
@@ -11,10 +10,10 @@
 namespace analysis {
 namespace {
 
-/// Ranks start and end their accounts some moments from rank 0's records; on a machine with other
-/// work these are long.
+/// Ranks begin and end to measure shortly before or after rank 0's records; on a busy machine the
+/// differences are larger.
 constexpr double kMomentsS = 1.0;
-/// Measuring that costs more of the time shows in the figures.
+/// Measuring that costs a larger fraction of the time affects the figures.
 constexpr double kMostOverhead = 0.005;
 constexpr double kPercent = 100.0;
 
@@ -22,7 +21,7 @@ constexpr double kPercent = 100.0;
 
 std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts) {
   std::vector<Finding> findings;
-  // A resumed run has no ttt_s: its log may tell of more than this process saw.
+  // A resumed run has no ttt_s: its log may cover more than this process.
   if (facts.ttt_s) {
     const double tolerance_s = telemetry::kSumTolerance * *facts.ttt_s + kMomentsS;
     for (const double wall_s : {telemetry.shortest_wall_s, telemetry.longest_wall_s}) {

@@ -1,4 +1,4 @@
-// What telemetry shows besides its log.
+// Audit of a run's telemetry.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,7 @@
 
 namespace analysis {
 
-/// Findings that only both together show: an account that does not cover the log's run, measuring
-/// that costs too much.
+/// Findings about telemetry that does not cover the log's run, and measuring that costs too much.
 std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts);
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
 // `trainmark analyze`.
-// Hides files, terminals and what goes where.
 #include "analysis/command/analyze.h"
 
 #include <fmt/format.h>
@@ -81,7 +80,7 @@ std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& 
   return outputs;
 }
 
-/// Why a log has no records: what was told last of it.
+/// Why a log has no records: its last finding of Rule::kNoRecords.
 std::string why_unreadable(const RunReport& run) {
   std::string reason;
   for (const Finding& finding : run.findings) {
@@ -121,7 +120,7 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
     return ExitCode::kSuccess;
   }
   check(options);
-  // The text tells nothing of traces.
+  // The text report does not show traces.
   const bool shows_traces = !(options.json.empty() && options.csv.empty() && options.html.empty());
   const Report report =
       make_report(options.paths, {options.threads, options.standard_input, shows_traces});

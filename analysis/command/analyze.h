@@ -1,5 +1,4 @@
-// `trainmark analyze`: reads logs and writes the reports that were asked for.
-// Hides files, terminals and what goes where.
+// `trainmark analyze`: reads logs and writes the requested reports.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +12,26 @@ namespace analysis::command {
 
 struct AnalyzeOptions {
   std::vector<std::string> paths;
-  std::string json;      ///< a file, or "-": standard output, and nothing else there
-  std::string csv;       ///< a folder for all tables, or a file *.csv for runs.csv alone
+  std::string json;      ///< a file, or "-": standard output, which then gets no text
+  std::string csv;       ///< a folder for all tables, or a *.csv file for the table of runs alone
   std::string html;      ///< a file
-  std::string markdown;  ///< a file: what the text says
-  bool joint = false;    ///< text and Markdown have systems side by side in place of every run
+  std::string markdown;  ///< a file: the text report as Markdown
+  bool joint = false;    ///< text and Markdown show systems side by side, not every run
   bool quiet = false;
-  bool schema = false;                     ///< print the JSON's schema, and nothing else
-  int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
-  std::istream* standard_input = nullptr;  ///< what the path "-" means
+  bool schema = false;                     ///< print only the JSON's schema
+  int threads = 0;                         ///< logs read concurrently; 0: one per CPU
+  std::istream* standard_input = nullptr;  ///< read for the path "-"
 };
 
-/// Text goes to `out` unless quiet or the JSON goes there; which files were written, and what could
-/// not be read, to `people`. Returns kSuccess; kIncomplete when something could not be read; kData
-/// when nothing could. Throws ConfigError for outputs that would overwrite what is read,
-/// SystemError for what cannot be written.
+/// Writes the text report to `out` unless quiet or the JSON goes there. Writes to `people` the
+/// names of written files (unless quiet) and what could not be read. Returns kSuccess; kIncomplete
+/// if something could not be read; kData if nothing could, or a PATH is missing. Throws ConfigError
+/// for options that contradict each other and outputs that would overwrite an input, SystemError
+/// for outputs that cannot be written.
 base::ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
                        std::size_t width);
 
-/// Columns of the terminal on standard output; $COLUMNS, else 80, when it is none.
+/// Columns of the terminal on standard output; if that is no terminal, $COLUMNS, else 80.
 std::size_t output_width();
 
 }  // namespace analysis::command

@@ -1,5 +1,4 @@
 // `trainmark check`.
-// Hides files, terminals and what goes where.
 #include "analysis/command/check.h"
 
 #include <fmt/format.h>
@@ -38,7 +37,7 @@ using base::ExitCode;
 using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
 
-/// How many of the lists are asked for.
+/// The number of requested lists.
 int lists_in(const CheckOptions& options) {
   return (options.rules.empty() ? 0 : 1) + (options.rounds ? 1 : 0) +
          (options.rcps.empty() ? 0 : 1) + (options.explain.empty() ? 0 : 1);
@@ -69,7 +68,7 @@ void require_paths(const CheckOptions& options) {
   }
 }
 
-/// An option and what it is of no use without.
+/// An option and what it requires.
 struct Needs {
   const char* option;
   bool is_given;
@@ -130,7 +129,7 @@ submission::PackageOptions package_options(const CheckOptions& options) {
   return package;
 }
 
-/// What is read beside logs.
+/// The input files other than logs.
 std::vector<fs::path> rules_read(const CheckOptions& options) {
   std::vector<fs::path> files(options.overlays.begin(), options.overlays.end());
   for (const std::string& file : {options.custom_rcps, options.suppress}) {
@@ -153,7 +152,7 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& pe
   write_files(files, people, options.quiet);
 }
 
-/// Nothing is written where one of the files would replace what is read.
+/// Throws before it writes anything if a file would overwrite an input.
 void write_report(const CheckOptions& options, std::ostream& out, std::ostream& people,
                   const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
@@ -214,7 +213,7 @@ bool fails(const CheckReport& report) {
          (report.groups && std::ranges::any_of(*report.groups, &RunGroup::is_invalid));
 }
 
-/// Whether something that was asked for has no answer.
+/// Whether a requested result is missing.
 bool lacks(const CheckReport& report) {
   using submission::RcpOutcome;
   const auto is_open = [](const RunGroup& group) { return !group.choice.problem.empty(); };
@@ -243,7 +242,7 @@ CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wan
   using mllog::rules::Warnings;
   judging.warnings = options.werror ? Warnings::kAreErrors : Warnings::kAllowed;
   judging.reading = {options.threads, options.standard_input};
-  judging.test_convergence = options.rcp && !options.submission;  // which tests it too
+  judging.test_convergence = options.rcp && !options.submission;  // check_submission() always tests
   judging.group_runs = options.runs;
   judging.package = package_options(options);
   if (options.submission) return check_submission(options.paths[0], book, judging);

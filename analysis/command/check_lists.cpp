@@ -1,5 +1,4 @@
-// What `trainmark check` lists instead of judging.
-// Hides which round is meant.
+// The lists that `trainmark check` prints instead of judging.
 #include "analysis/command/check_lists.h"
 
 #include <fmt/format.h>
@@ -31,7 +30,7 @@ using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
 using submission::ReferenceSet;
 
-/// The rounds that the flags leave, the oldest first.
+/// The rounds that --usage and --round allow, oldest first.
 std::vector<const Round*> rounds_left(const RuleBook& book, const CheckOptions& options) {
   const auto choice = mllog::rules::choose_by_path(book, Wanted{options.usage, options.round}, "");
   if (choice) return {choice->round};
@@ -42,7 +41,7 @@ std::vector<const Round*> rounds_left(const RuleBook& book, const CheckOptions& 
   return rounds;
 }
 
-/// The newest round that the flags leave and that has rules for the benchmark.
+/// The newest allowed round that has rules for the benchmark.
 const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
   mllog::rules::require_rules(book, Wanted{options.usage, options.round});
   const std::vector<const Round*> rounds = rounds_left(book, options);
@@ -58,7 +57,7 @@ const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
                                 fmt::join(rounds[0]->benchmarks, ", ")));
 }
 
-/// The set of the newest round that the flags leave, or of the user's own points.
+/// The reference points of the newest allowed round that has any, or the user's own.
 ReferenceSet points_to_list(const RuleBook& book, const CheckOptions& options) {
   if (!options.custom_rcps.empty()) {
     ReferenceSet own =

@@ -1,5 +1,5 @@
-// What `trainmark check` lists instead of judging: rules, rounds, reference points, meanings.
-// Hides which round is meant.
+// The lists that `trainmark check` prints instead of judging: rules, rounds, reference points, and
+// explanations of rules.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace analysis::command {
 
-/// A list in its forms.
+/// A list in each output format.
 struct Listing {
   std::string text, json;
-  std::string svg;  ///< of reference points, where options.plot asks for it
+  std::string svg;  ///< of reference points, if options.plot is set
 };
 
-/// Nothing where the options ask for no list. Throws ConfigError for what is not there.
+/// The list that the options request; nothing if they request none. Throws ConfigError for an
+/// unknown rule, or a round or benchmark without rules or points.
 std::optional<Listing> listing(const CheckOptions& options, const mllog::rules::RuleBook& book,
                                std::size_t width);
 
-/// The era that the options name, the newest by default. Throws ConfigError for another name.
+/// The era that the options name, by default the newest. Throws ConfigError for an unknown name.
 const submission::RcpEraFacts& era_of(const CheckOptions& options);
 
 }  // namespace analysis::command

@@ -1,5 +1,4 @@
-// The commands of the analysis half.
-// Hides their options.
+// The commands that analyse logs, and their options.
 #include "analysis/command/commands.h"
 
 #include <unistd.h>
@@ -35,15 +34,15 @@ void add_threads_option(CLI::App& app, int& threads, const std::string& done) {
       ->check(CLI::Range(0, 4096));
 }
 
-/// What `analyze` and `check` take; '-' is standard input.
+/// The PATH arguments of `analyze` and `check`; '-' is standard input.
 void add_log_paths(CLI::App& app, std::vector<std::string>& paths) {
   app.add_option("PATH", paths,
                  "log files, folders searched for result_*.txt at any depth, quoted patterns "
                  "such as 'results/{a,b}*', '-' for standard input");
 }
 
-/// What is wrong with a seed or a count; "" if nothing. CLI11 itself takes a sign, and wraps
-/// around.
+/// CLI11 validator of seeds and counts: an error message, or "". CLI11 itself accepts a sign and
+/// wraps around.
 std::string whole_number(const std::string& text) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -97,13 +96,15 @@ void add_judging_options(CLI::App& app, CheckOptions& options) {
 }
 
 void add_submission_options(CLI::App& app, CheckOptions& options) {
-  app.add_flag("--submission", options.submission,
-               "PATH is a submission or holds some: check its layout, counts, seeds, system "
-               "descriptions, convergence and energy too; one failing run of a folder is forgiven");
+  app.add_flag(
+      "--submission", options.submission,
+      "PATH is a submission or holds some: check its layout, counts, seeds, system "
+      "descriptions, convergence and energy too; one failing run of a folder (of unet3d four) "
+      "is forgiven");
   app.add_option("--runs", options.runs,
-                 "PATH holds groups of this many runs (M), each in a folder of its own: which N "
-                 "consecutive ones, by launch, make a result, and whether folders with some of "
-                 "these runs hold those")
+                 "PATH holds groups of this many runs (M), one folder each: name the N consecutive "
+                 "runs, by launch, that make a result, and warn of folders with a different "
+                 "selection of these runs")
       ->check(whole_number);
   app.add_flag("--rcp", options.rcp,
                "test each folder's runs against reference convergence points");
@@ -114,10 +115,11 @@ void add_submission_options(CLI::App& app, CheckOptions& options) {
       ->check(CLI::IsMember({"pruned", "all"}));
   app.add_option("--custom-rcps", options.custom_rcps,
                  "a JSON file of reference points in MLCommons' format instead of the program's");
-  app.add_option("--plot", options.plot,
-                 "draw the reference points of --rcps, or with --rcp or --submission every tested "
-                 "set beside its benchmark's points, as SVG into this file; '-' as characters on "
-                 "standard output");
+  app.add_option(
+      "--plot", options.plot,
+      "plot the reference points of --rcps, or with --rcp or --submission each tested set "
+      "with its benchmark's points, to this SVG file; '-' plots characters on standard "
+      "output");
   app.add_flag("--rcp-bypass", options.rcp_bypass, "a failed or missing test passes all the same");
   app.add_flag("--seed-checker-bypass", options.seed_checker_bypass,
                "faults of seeds are warnings");
@@ -130,11 +132,11 @@ void add_output_options(CLI::App& app, CheckOptions& options) {
   add_json_option(app, options.json, "verdicts and findings");
   app.add_option("--sarif", options.sarif, "write all findings as SARIF 2.1.0 to this file");
   app.add_option("--junit", options.junit, "write the verdicts as JUnit XML to this file");
-  app.add_flag("--quiet", options.quiet, "of logs that pass, tell only their number");
+  app.add_flag("--quiet", options.quiet, "report only the number of logs that pass");
   app.add_flag("--fix-hints", options.fix_hints,
                "with the first finding of each rule, what to do about it");
   app.add_option("--suppress", options.suppress,
-                 "a JSON file of findings not to tell, each with its reason: audit findings and "
+                 "a JSON file of findings not to report, each with its reason: audit findings and "
                  "warnings of --submission; a verdict never depends on it");
   app.add_option("--rules", options.rules,
                  "list the rules for this benchmark, of its newest round or that of --round");
@@ -144,8 +146,9 @@ void add_output_options(CLI::App& app, CheckOptions& options) {
                  "round or that of --round");
   app.add_option("--bootstrap", options.bootstrap,
                  "with --rcps: draw 10000 sets from the reference's runs at this batch size and "
-                 "tell how often they pass, and how their means spread");
-  app.add_option("--seed", options.seed, "of those draws; 0 if absent")->check(whole_number);
+                 "show how often they pass, and how their means spread");
+  app.add_option("--seed", options.seed, "seed of the --bootstrap draws; 0 if absent")
+      ->check(whole_number);
   app.add_option("--explain", options.explain,
                  "what the rule of a finding means and where it comes from; 'all' lists them");
   add_threads_option(app, options.threads, "judged");
@@ -180,7 +183,7 @@ base::Command compare_command() {
     const auto options = std::make_shared<CompareOptions>();
     app.add_option("PATH", options->paths,
                    "a log, a folder of logs at any depth, or what bench --json wrote; the others "
-                   "are held against the first");
+                   "are compared with the first");
     app.add_option_function<std::string>(
            "--baseline",
            [options](const std::string& per) {
@@ -190,7 +193,7 @@ base::Command compare_command() {
            "multiply times by the nodes, or by the compute units, of each side: node or unit")
         ->check(
             CLI::IsMember({to_string(comparison::Per::kNode), to_string(comparison::Per::kUnit)}));
-    app.add_option("--seed", options->seed, "of the draws of bootstrap and exchanges")
+    app.add_option("--seed", options->seed, "seed of the bootstrap and permutation draws")
         ->check(whole_number)
         ->capture_default_str();
     add_json_option(app, options->json, "the comparison");
@@ -218,8 +221,8 @@ base::Command status_command() {
                    "folders of results, or logs; all runs in them that "
                    "have not ended, else the last one")
         ->required();
-    app.add_flag("--follow", options->follow, "look again and again until no run goes on");
-    app.add_option("--interval", options->interval_s, "seconds between two looks")
+    app.add_flag("--follow", options->follow, "refresh until no run is in progress");
+    app.add_option("--interval", options->interval_s, "seconds between two refreshes")
         ->check(CLI::Range(0.1, 86400.0))
         ->capture_default_str();
     add_json_option(app, options->json, "what is seen");
@@ -262,11 +265,11 @@ base::Command history_command() {
         ->check(whole_number)
         ->capture_default_str();
     app.add_flag("--changes", options->changes,
-                 "tell what was set otherwise than in the run before on the same system");
+                 "show which settings differ from the previous run of the workload on the system");
     app.add_flag("--regressions", options->regressions,
-                 "hold the newest revision's runs of each kind against the last good ones; exit "
-                 "code 9 where they fail or are slower");
-    app.add_option("--seed", options->seed, "of the draws of exchanges")
+                 "compare the newest revision's runs of each kind with the last good ones; exit "
+                 "code 9 if they fail or are slower");
+    app.add_option("--seed", options->seed, "seed of the permutation draws")
         ->check(whole_number)
         ->capture_default_str();
     app.add_option("--index", options->index,
@@ -314,8 +317,8 @@ base::Command package_command() {
                    "launch, whose score is the median, as check --runs names them")
         ->check(whole_number);
     app.add_flag("--add", options->add,
-                 "put another benchmark or system into the submitter's folder that is there");
-    app.add_flag("--dry-run", options->dry_run, "check and tell all, and write nothing");
+                 "add another benchmark or system to the existing folder of the submitter");
+    app.add_flag("--dry-run", options->dry_run, "check and report everything, but write nothing");
     add_json_option(app, options->json, "files, refusals and the check's verdicts");
     add_threads_option(app, options->threads, "judged");
     return [options](runner::Communicator*) { return package(*options, std::cout, std::cerr); };

@@ -1,5 +1,4 @@
-// The commands of the analysis half.
-// Hides their options.
+// The commands that analyse logs, and their options.
 #pragma once
 
 #include <vector>
@@ -8,7 +7,7 @@
 
 namespace analysis::command {
 
-/// analyze, check, compare, history, status, package. They need no ranks.
+/// analyze, check, compare, history, status, package. None needs MPI.
 std::vector<base::Command> commands();
 
 }  // namespace analysis::command

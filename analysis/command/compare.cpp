@@ -1,5 +1,4 @@
 // `trainmark compare`.
-// Hides files, and how a bench result is told from logs.
 #include "analysis/command/compare.h"
 
 #include <fmt/format.h>
@@ -47,7 +46,7 @@ Texts compare_bench_files(const CompareOptions& options) {
           report::bench_compare_json_text(results, comparisons), "", ""};
 }
 
-/// What lies beside logs and could not be used.
+/// Reports damaged files next to the logs, and sets `code` to kIncomplete if there are any.
 void tell_damaged(const Report& report, std::ostream& people, ExitCode& code) {
   const auto tell = [&](const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
@@ -86,7 +85,7 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
           markdown.str()};
 }
 
-/// A JSON object; logs have other lines.
+/// Whether the file begins with a JSON object, as no log does.
 bool is_bench_result(const std::string& path) {
   std::error_code failed;
   if (!fs::is_regular_file(path, failed)) return false;

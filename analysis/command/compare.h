@@ -1,5 +1,4 @@
 // `trainmark compare`: runs, systems, submissions or bench results side by side.
-// Hides files, and how a bench result is told from logs.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +13,21 @@
 namespace analysis::command {
 
 struct CompareOptions {
-  /// Logs or folders of them, or JSON of bench; the first is what the others are held against.
+  /// Logs or folders of them, or JSON of bench; the others are compared with the first.
   std::vector<std::string> paths;
   comparison::Per per = comparison::Per::kSystem;  ///< logs only
-  std::uint64_t seed = 1;                          ///< of the bootstrap
-  std::string json;           ///< a file, or "-": standard output, and nothing else there
+  std::uint64_t seed = 1;                          ///< of the bootstrap and permutation draws
+  std::string json;           ///< a file, or "-": standard output, which then gets no text
   std::string csv, markdown;  ///< files; logs only
-  bool schema = false;        ///< print the JSON's schema, and nothing else
-  int threads = 0;            ///< logs read at the same time; 0: one on each CPU
+  bool schema = false;        ///< print only the JSON's schema
+  int threads = 0;            ///< logs read concurrently; 0: one per CPU
 };
 
-/// Text goes to `out` unless the JSON goes there; which file was written, and which logs could not
-/// be read, to `people`. Returns kSuccess, or kIncomplete where some logs could not be read. Throws
-/// ConfigError for fewer than two paths, for bench results among logs and for output that would
-/// replace what is read, DataError for what is neither, SystemError for files that cannot be read.
+/// Writes text to `out` unless the JSON goes there. Writes to `people` the names of written files
+/// and what could not be read. Returns kSuccess, or kIncomplete if some logs or files next to them
+/// could not be read. Throws ConfigError for fewer than two paths, bench results mixed with logs,
+/// and output that would overwrite an input; DataError for a path that is neither, and for paths
+/// without a benchmark in common; SystemError for files that cannot be read or written.
 base::ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people,
                        std::size_t width);
 

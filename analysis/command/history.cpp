@@ -1,5 +1,4 @@
 // `trainmark history`.
-// Hides words, dates, and where the index lies.
 #include "analysis/command/history.h"
 
 #include <fmt/chrono.h>
@@ -42,7 +41,7 @@ std::string date_text(std::int64_t ms) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
 }
 
-/// "2026-11-23", midnight in UTC.
+/// Milliseconds since 1970 of midnight UTC on a date such as "2026-11-23".
 std::int64_t parse_date(const std::string& text) {
   const auto number = [&](std::size_t at, std::size_t length) {
     unsigned value = 0;
@@ -82,12 +81,13 @@ history::Query query_of(const HistoryOptions& options) {
   return query;
 }
 
-/// The folder's own where it can be written, else memory: then all is read each time.
+/// The given index, else the folder's own if it can be written, else one in memory, for which every
+/// call reads all logs.
 fs::path index_of(const HistoryOptions& options, std::ostream& people) {
   if (!options.index.empty()) return options.index;
   const fs::path folder = options.folder;
   const fs::path file = folder / history::Index::kFile;
-  // SQLite keeps a journal beside its file.
+  // SQLite keeps a journal next to its file.
   std::error_code failed;
   const bool is_open = !fs::exists(file, failed) || ::access(file.c_str(), W_OK) == 0;
   if (is_open && ::access(folder.c_str(), W_OK) == 0) return file;
@@ -95,12 +95,12 @@ fs::path index_of(const HistoryOptions& options, std::ostream& people) {
   return ":memory:";
 }
 
-/// What was set otherwise in the run before of the same workload and system.
+/// The differences between a run and the previous run of its workload and system.
 struct Changes {
-  std::string before;  ///< its log
+  std::string before;  ///< log of the previous run
   std::vector<std::string> list;
 };
-/// By the run's log; none for the first of a workload and system.
+/// By the run's log. The first run of a workload and system has no entry.
 using ChangesByLog = std::map<std::string, Changes>;
 
 Changes changes_between(const PastRun& before, const PastRun& run) {
@@ -108,7 +108,7 @@ Changes changes_between(const PastRun& before, const PastRun& run) {
   std::map<std::string, std::string> settings = run.settings;
   settings.insert(before.settings.begin(), before.settings.end());
   for (const auto& [name, value] : settings) {
-    // Ranks are told by the telemetry, which a run that goes on has not yet.
+    // The number of ranks is in the telemetry, which a run in progress does not have yet.
     const bool is_known =
         name != "ranks" || (run.settings.contains(name) && before.settings.contains(name));
     if (!history::is_comparable(name) || !is_known) continue;
@@ -129,7 +129,7 @@ Changes changes_between(const PastRun& before, const PastRun& run) {
   return changes;
 }
 
-/// `runs`: all of them, newest first.
+/// `runs`: all runs, newest first.
 ChangesByLog changes_of(const std::vector<PastRun>& runs) {
   ChangesByLog changes;
   std::map<std::pair<std::string, std::string>, const PastRun*> last;
@@ -287,7 +287,7 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
     people << "the index was built anew: " << base::printable(update.rebuilt_because) << '\n';
   }
   for (const std::string& problem : update.problems) people << base::printable(problem) << '\n';
-  // Changes and trends are those among all runs, whatever is searched for.
+  // Changes and trends compare all runs of the workload and system, not only those found.
   history::Query all;
   all.workload = query.workload;
   all.system = query.system;

@@ -1,5 +1,5 @@
-// `trainmark history`: past results, searched, and held against the last good ones.
-// Hides words, dates, and where the index lies.
+// `trainmark history`: lists and searches past results, and compares new ones with the last good
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ struct HistoryOptions {
   std::string folder = "results";
   std::string workload, system, outcome, revision, text, since;
   std::vector<std::string> settings;  ///< "optimizer.name=lars"
-  std::int64_t limit = 50;            ///< runs told as text; 0: all
-  bool changes = false;               ///< tell what was set otherwise than in the run before
-  bool regressions = false;           ///< in place of runs: newest revisions against good ones
+  std::int64_t limit = 50;            ///< runs shown as text; 0: all
+  bool changes = false;               ///< show settings that differ from the previous run
+  bool regressions = false;           ///< instead: compare newest revisions with good ones
   bool rebuild = false;
-  std::string index;  ///< file; "" for the folder's own
-  std::string json;   ///< a file, or "-": standard output, and nothing else there
+  std::string index;  ///< index file; "": the folder's own
+  std::string json;   ///< a file, or "-": standard output, which then gets no text
   std::uint64_t seed = 1;
   int threads = 0;
 };
 
-/// Text goes to `out` unless the JSON goes there; what could not be read to `people`. Returns
-/// kSuccess; kIncomplete where some logs could not be read; kRegression where `regressions` finds a
-/// slower one. Throws ConfigError for options that cannot be, DataError for a folder that is not
-/// there, SystemError for an index that cannot be written.
+/// Writes text to `out` unless the JSON goes there, and to `people` what could not be read. Returns
+/// kSuccess; kIncomplete if some logs could not be read; kRegression if `regressions` finds runs
+/// that are slower or fail. Throws ConfigError for invalid options, DataError if the folder does
+/// not exist, SystemError for an index that cannot be written.
 base::ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& people,
                        std::size_t width);
 

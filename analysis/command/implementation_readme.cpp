@@ -10,7 +10,8 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// With the resolved configuration, as the log tells its ranks.
+/// The command that repeats the runs: with the resolved configuration, on the logged number of
+/// ranks.
 std::string command_of(const RunSetFolder& folder, const CheckedFile& run, std::size_t runs) {
   const std::string ranks = run.facts ? to_text(run.facts->config_value(keys::kNumberOfRanks)) : "";
   return fmt::format("mpirun -n {} trainmark run {} --runs {}{}", ranks.empty() ? "RANKS" : ranks,

@@ -8,7 +8,7 @@
 
 namespace analysis::command {
 
-/// What was run, how, and with which seeds, in the order in which the package has the runs.
+/// The text: what was run, how, and with which seeds. `runs` are in the order of the package.
 std::string implementation_readme(const RunSetFolder& folder,
                                   const std::vector<const CheckedFile*>& runs,
                                   const std::string& benchmark, const std::string& system);

@@ -1,5 +1,4 @@
-// What goes where: files that commands write, beside what they print.
-// Hides how a path is found to be one that is read.
+// Output files of commands.
 #include "analysis/command/outputs.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::ConfigError;
 
-/// Absolute and without links, as far as it is there.
+/// The absolute path, with links resolved as far as it exists.
 fs::path resolved(const fs::path& path) {
   std::error_code failed;
   const fs::path whole = fs::weakly_canonical(fs::absolute(path, failed), failed);

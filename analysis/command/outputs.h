@@ -1,5 +1,4 @@
-// What goes where: files that commands write, beside what they print.
-// Hides how a path is found to be one that is read.
+// Output files of commands.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +9,7 @@
 
 namespace analysis::command {
 
-/// What stands for standard output among the files to write.
+/// The file name that means standard output.
 inline constexpr char kStandardOutput[] = "-";
 
 struct OutputFile {
@@ -18,16 +17,17 @@ struct OutputFile {
   std::string content;
 };
 
-/// Throws ConfigError for "-", which only JSON and plots may be, and for two options that name one
-/// file. Unused options are "".
+/// Checks the output options, pairs of name and value; unused ones have the value "". Throws
+/// ConfigError for "-", which only --json and --plot accept, and for two options that name the same
+/// file.
 void require_files(const std::vector<std::pair<std::string, std::string>>& options);
 
-/// What is read must never be replaced by a report about it. Throws ConfigError for a path that is
-/// one of the files, or lies in one of the folders, in `read`.
+/// Throws ConfigError if `output` is one of the files in `read`, or lies in one of its folders: a
+/// report must never overwrite an input.
 void refuse_to_overwrite(const std::filesystem::path& output,
                          const std::vector<std::filesystem::path>& read);
 
-/// Flushes what was printed; throws SystemError when it could not be.
+/// Flushes `out`. Throws SystemError if something could not be printed.
 void end_output(std::ostream& out);
 
 /// Writes the files, and names each on `people` unless `quiet`.

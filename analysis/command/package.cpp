@@ -1,5 +1,4 @@
 // `trainmark package`.
-// Hides the building beside the place where it appears.
 #include "analysis/command/package.h"
 
 #include <fmt/format.h>
@@ -30,8 +29,8 @@ using base::SystemError;
 using mllog::rules::RuleBook;
 using nlohmann::json;
 
-/// Folders on the way that vanish with this, unless they were moved to their place. So do the
-/// folders above that were made for it and stay empty.
+/// A temporary folder in `parent`. The destructor removes what was not moved elsewhere, and those
+/// folders above that were created for it and are still empty.
 class Workshop {
  public:
   explicit Workshop(const fs::path& parent)
@@ -45,7 +44,7 @@ class Workshop {
   ~Workshop() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
-    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // none that holds anything
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // fails if not empty
   }
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;
@@ -53,7 +52,7 @@ class Workshop {
 
  private:
   fs::path root_;
-  std::vector<fs::path> made_;  ///< the innermost first
+  std::vector<fs::path> made_;  ///< innermost first
 };
 
 [[noreturn]] void fail(const fs::path& path, const char* what, const std::error_code& error) {
@@ -72,7 +71,8 @@ std::string bytes_of(const fs::path& path) {
   return text.str();
 }
 
-/// What the package has already: the same description is no conflict, anything else is.
+/// Throws ConfigError if the package has the file already, unless it has the same bytes as the
+/// source, as a shared system description has.
 void require_new(const fs::path& package, const PlannedFile& file) {
   const fs::path path = package / file.target;
   if (!fs::exists(path)) return;
@@ -95,7 +95,8 @@ void build(const PackagePlan& plan, const fs::path& folder) {
   }
 }
 
-/// The submitter's folder in the workshop takes its place, or that of the one it was copied from.
+/// Moves the built folder of the submitter to `place`, and the folder that was there, if any, into
+/// the workshop. Moves the latter back on failure.
 void appear(const fs::path& built, const fs::path& place, const fs::path& workshop) {
   std::error_code error;
   const fs::path before = workshop / "before";
@@ -132,13 +133,13 @@ JudgingOptions Packager::judging() const {
   JudgingOptions judging;
   judging.wanted = {"", options_.round};
   judging.reading = {options_.threads, nullptr};
-  judging.test_convergence = true;  // so that seeds are kept of each log
+  judging.test_convergence = true;  // collects the seeds of each log
   return judging;
 }
 
 PackageRequest Packager::request(const CheckReport& logs) const {
   PackageRequest request;
-  request.round = logs.files.front().round;  // as options_.round has it, which fixes it
+  request.round = logs.files.front().round;  // options_.round, as for all logs
   request.division = options_.division;
   request.org = options_.org;
   request.system = options_.system;

@@ -1,5 +1,4 @@
-// What a package will hold, and what speaks against it.
-// Hides which logs belong together, the layouts, and what logs must agree on.
+// Plans a package: the files that it will hold, and the reasons to refuse it.
 #include "analysis/command/package_plan.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ namespace keys = mllog::keys;
 using nlohmann::json;
 using Runs = std::vector<const CheckedFile*>;
 
-/// A name without what paths and the repository check have no use for: "A/B C" -> "A+B_C".
+/// A folder name that paths and the repository check accept: "A/B C" -> "A+B_C".
 std::string folder_name(const std::string& org) {
   std::string name = org;
   std::replace(name.begin(), name.end(), '/', '+');
@@ -37,7 +36,7 @@ std::string folder_name(const std::string& org) {
   return name;
 }
 
-/// Why a run does not count for a result; "" where it does.
+/// Why a run does not count for a result; "" if it does.
 std::string why_failed(const CheckedFile& run) {
   if (!run.facts) return "cannot be read";
   if (!run.judgement.passes) return "breaks the rules of the round";
@@ -46,14 +45,14 @@ std::string why_failed(const CheckedFile& run) {
   return is_good ? "" : to_string(outcome);
 }
 
-/// The plan for one request, folder by folder.
+/// Makes the plan for one request, folder by folder.
 class Planner {
  public:
   Planner(const PackageRequest& request, PackagePlan& plan) : request_(request), plan_(plan) {}
 
   void describe_system();
   void add(const RunSetFolder& folder);
-  /// The folder with those of its runs that make a result; as it is where all of them do.
+  /// The folder with only the runs that make a result.
   RunSetFolder chosen(const RunSetFolder& folder);
 
  private:
@@ -82,7 +81,7 @@ class Planner {
 
   const PackageRequest& request_;
   PackagePlan& plan_;
-  std::string system_name_;  ///< as the description has it
+  std::string system_name_;  ///< from the description
 };
 
 void Planner::compare(const json& description, const char* field, const std::string& expected,
@@ -237,7 +236,7 @@ void Planner::judge_failures(const RunSetFolder& folder, const Runs& runs,
     refuse(fmt::format("{}: {} runs failed, at most {} may: {} ({}); trainmark check tells why",
                        folder.name(), failed.size(), most, names_of(failed),
                        why_failed(*failed.front())));
-  } else if (!failed.empty() && failed.front()->judgement.passes) {  // else the check tells it
+  } else if (!failed.empty() && failed.front()->judgement.passes) {  // else the check reports it
     note(fmt::format("{}: {} {}: counts as the slowest, which is dropped", folder.name(),
                      names_of(failed), why_failed(*failed.front())));
   }
@@ -303,8 +302,8 @@ void Planner::add_logs(const Runs& runs, const Runs& pruned, const fs::path& tar
   }
 }
 
-/// What was measured of that run, in power/result_<i>/ beside the logs. The check of the package
-/// judges it, and tells of runs without a measurement where others have one.
+/// Adds the power measurement of the run, power/result_<i>/ next to the logs. The check of the
+/// package judges it, and reports runs without a measurement if others have one.
 void Planner::add_power(const CheckedFile& run, const fs::path& target) {
   const fs::path folder = run.path.parent_path() / "power" / run.path.stem();
   std::error_code failed;
@@ -327,7 +326,7 @@ void Planner::add_implementation(const RunSetFolder& folder, const Runs& runs,
       fs::path("benchmarks") / benchmark / "implementations" / request_.system.stem();
   std::string problem;
   const auto config = config_of(runs.front()->path, problem);
-  if (!config) {  // not a run of this program's
+  if (!config) {  // not a run of this program
     note(fmt::format("{}: no configuration beside the logs: add the source and how to run it to {}",
                      folder.name(), target.generic_string()));
     return;

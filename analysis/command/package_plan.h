@@ -1,5 +1,4 @@
-// What a package will hold, and what speaks against it: run sets become the folders of a round.
-// Hides which logs belong together, the layouts, and what logs must agree on.
+// Plans a package: the files that it will hold, and the reasons to refuse it.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +11,41 @@
 
 namespace analysis::command {
 
-/// What a submitter says.
+/// The submitter's options.
 struct PackageRequest {
   submission::PackageRound round;
   std::string division;          ///< "open", "closed"
-  std::string org;               ///< as the logs must have it
+  std::string org;               ///< as in the logs
   std::filesystem::path system;  ///< description; its stem is the system's name
-  bool is_weak = false;          ///< every set is of throughput; else set.json tells
-  /// M: each folder holds this many runs, of which the window that check --runs names is taken;
-  /// absent: all runs of a folder are.
+  bool is_weak = false;          ///< all sets are throughput sets; else set.json decides
+  /// M: each folder holds this many runs, of which the window that check --runs names is taken.
+  /// Absent: all runs of a folder are taken.
   std::optional<std::int64_t> group_runs;
 };
 
-/// A copy of `source`, or `text` where that is empty.
+/// A copy of `source`, or `text` if `source` is empty.
 struct PlannedFile {
   std::filesystem::path target;  ///< below the folder of the package
   std::filesystem::path source;
   std::string text;
 };
 
-/// A folder of results as planned.
+/// A planned folder of results.
 struct PlannedSet {
   std::filesystem::path target;
   std::string benchmark;
 };
 
 struct PackagePlan {
-  std::string folder;  ///< of the submitter: `org` as a name of a folder
+  std::string folder;  ///< the submitter's: `org` as a folder name
   std::vector<PlannedFile> files;
   std::vector<PlannedSet> sets;
-  std::vector<std::string> refusals;  ///< each with what to do
-  std::vector<std::string> notes;     ///< what a submitter should know, and which fails nothing
+  std::vector<std::string> refusals;  ///< each says what to do
+  std::vector<std::string> notes;     ///< for the submitter to know; they refuse nothing
 };
 
-/// `logs` are judged by the round's rules, with what the check of a submission needs. Reads what
-/// lies beside them. Never throws for what it reads.
+/// REQUIRES: `logs` are judged by the round's rules, and have CheckedFile::package. Also reads the
+/// files next to the logs; never throws for their contents.
 PackagePlan plan_package(const PackageRequest& request, const CheckReport& logs);
 
 }  // namespace analysis::command

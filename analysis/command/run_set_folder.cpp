@@ -1,5 +1,4 @@
 // A folder of runs that becomes a folder of a package.
-// Hides the layout of set.json, set_summary.json, and of what lies beside a log.
 #include "analysis/command/run_set_folder.h"
 
 #include <fmt/format.h>
@@ -20,13 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Where a runner puts the files of members that it began anew.
+/// Folder into which a runner moves the files of interrupted runs that it restarts.
 constexpr char kCutOff[] = "cut_off";
-/// What runs of one set may have for themselves.
+/// Members of a configuration that may differ between runs of one set.
 constexpr const char* kOfEachRun[] = {"/seed",           "/results",        "/checkpoint",
                                       "/hang_timeout_s", "/lost_timeout_s", "/staging/directory"};
 
-/// An empty object where the file is not there; also with a problem where it is damaged.
+/// The JSON object in the file; empty if the file is absent, or damaged, which adds a problem.
 json object_at(const fs::path& path, std::vector<std::string>& problems) {
   std::error_code failed;
   if (!fs::exists(path, failed)) return json::object();

@@ -1,5 +1,5 @@
-// A folder of runs that becomes a folder of a package, with what its runner wrote beside the logs.
-// Hides the layout of those files.
+// A folder of runs that becomes a folder of a package, and the files that the runner wrote next to
+// the logs.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace analysis::command {
 
 struct RunSetFolder {
   std::filesystem::path path;
-  std::vector<const CheckedFile*> runs;  ///< in the order of their names
-  bool is_together = false;              ///< set.json: they trained at the same time
+  std::vector<const CheckedFile*> runs;  ///< by name
+  bool is_together = false;              ///< set.json: the runs trained at the same time
   std::set<std::string> pruned;          ///< set_summary.json: names of logs that do not count
   std::vector<std::string> problems;
 
@@ -27,21 +27,23 @@ struct RunSetFolder {
 /// "result_1.txt, result_2.txt".
 std::string names_of(const std::vector<const CheckedFile*>& runs);
 
-/// The folders in which the logs lie, by name; folders of what was cut off or pruned are left out.
+/// The folders of the logs, by name, without folders of cut-off or pruned runs.
 std::vector<RunSetFolder> run_set_folders(const CheckReport& logs);
 
-/// The configuration beside a log, without what may differ between runs of a set: seed, folders and
-/// time-outs. Nothing where there is none; then or where it is damaged, `problem` says so.
+/// The configuration next to a log, without the members that may differ between runs of a set:
+/// seed, folders, checkpoints and time-outs. Nothing if it is absent or damaged; `problem` is set
+/// only if it is damaged.
 std::optional<nlohmann::json> config_of(const std::filesystem::path& log, std::string& problem);
 
-/// The name under which a package has that configuration: what the log discloses as
-/// config_filename, or config.json where it discloses none that could be a file beside a README.
+/// The file name of that configuration in a package: the config_filename that the log discloses if
+/// that is a plain *.json name, else config.json.
 std::string config_name_of(const CheckedFile& run);
 
-/// The revision of the program that wrote the log; "" where no telemetry tells.
+/// The revision of the program that wrote the log; "" if no telemetry gives it.
 std::string revision_of(const std::filesystem::path& log);
 
-/// Logs of the folder between the first and the last of these that are not among them.
+/// The names of logs in the folder that lie between the first and the last of its `runs`, but are
+/// not among them.
 std::vector<std::string> left_out_between(const RunSetFolder& folder);
 
 }  // namespace analysis::command

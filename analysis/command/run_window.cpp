@@ -1,4 +1,4 @@
-// Which runs of a folder go into a package, where it holds a group of M.
+// The runs of a group of M that go into a package.
 #include "analysis/command/run_window.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Which runs of a folder go into a package, where it holds a group of M.
+// The runs of a group of M that go into a package.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace analysis::command {
 
-/// One of `note` and `refusal` is "".
+/// Either `note` or `refusal` is "".
 struct RunWindow {
-  RunSetFolder folder;  ///< with the runs of the window to submit; as it was given after a refusal
+  RunSetFolder folder;  ///< with the runs of the window to submit; unchanged after a refusal
   std::string note;
   std::string refusal;
 };

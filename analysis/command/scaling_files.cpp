@@ -1,5 +1,4 @@
-// The factors of the RCP test as files.
-// Hides which folders need one.
+// Files scaling.json: the factors of the RCP test.
 #include "analysis/command/scaling_files.h"
 
 #include <fmt/format.h>

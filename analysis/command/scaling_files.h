@@ -1,5 +1,5 @@
-// The factors of the RCP test, as the files that MLCommons' summarizer multiplies scores by.
-// Hides which folders need one.
+// Files scaling.json: the factors of the RCP test, by which MLCommons' summarizer multiplies
+// scores.
 #pragma once
 
 #include <iosfwd>
@@ -10,9 +10,9 @@
 
 namespace analysis::command {
 
-/// scaling.json for each folder of a submission whose runs passed the test, without a bypass, and
+/// scaling.json for each folder of a submission whose runs passed the test without a bypass, and
 /// converged faster than the reference. A folder that has such a file keeps it, since a review may
-/// have set its factor; `people` are told where that differs.
+/// have set its factor; a different factor is reported to `people`.
 std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& people);
 
 }  // namespace analysis::command

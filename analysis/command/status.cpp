@@ -1,5 +1,4 @@
 // `trainmark status`.
-// Hides words, and when to look again.
 #include "analysis/command/status.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kStatusSchema = 1;
 constexpr double kPercent = 100.0;
-/// A silent run is followed for so long.
+/// A silent run is followed for this long.
 constexpr double kGivenUpS = 600.0;
 
 std::string state_text(const LiveRun& run) {
@@ -205,7 +204,7 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
   LiveRuns all(options.paths);
-  std::vector<std::string> told;  // what cannot be read is told once
+  std::vector<std::string> told;  // problems reported already
   for (bool first = true;; first = false) {
     const std::vector<LiveRun> runs = all.look(doors.clock);
     std::vector<std::string> problems = all.problems();

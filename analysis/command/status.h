@@ -1,5 +1,4 @@
-// `trainmark status`: runs in progress, seen from another shell.
-// Hides words, and when to look again.
+// `trainmark status`: shows runs in progress, from another shell.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +16,20 @@ struct StatusOptions {
   std::vector<std::string> paths;
   bool follow = false;
   double interval_s = 2.0;
-  std::string json;  ///< a file, or "-": standard output, and nothing else there
+  std::string json;  ///< a file, or "-": standard output, which then gets no text
 };
 
-/// What surrounds the command; tests have their own.
+/// The dependencies of the command; tests replace them.
 struct StatusDoors {
   const base::Clock& clock;
   std::function<void(double seconds)> sleep;
-  bool is_terminal = false;  ///< what is followed is drawn over what was there
+  bool is_terminal = false;  ///< with `follow`, each output clears the screen first
 };
 
-/// Text goes to `out` unless the JSON goes there. With `follow` again and again until no run goes
-/// on. Returns kSuccess, or kIncomplete where some logs could not be read. Throws ConfigError for
-/// options that do not go together, DataError where no log can be read, SystemError for what cannot
-/// be written.
+/// Writes text to `out` unless the JSON goes there; with `follow`, again and again until no run is
+/// in progress. Returns kSuccess, or kIncomplete if some logs could not be read. Throws ConfigError
+/// for options that contradict each other, DataError if no log can be read, SystemError for what
+/// cannot be written.
 base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, std::ostream& out,
                       std::ostream& people, std::size_t width);
 

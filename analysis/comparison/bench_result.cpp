@@ -1,5 +1,4 @@
-// Which of two bench results is faster.
-// Hides the statistics.
+// Compares results of bench.
 #include "analysis/comparison/bench_result.h"
 
 #include <fmt/format.h>
@@ -56,7 +55,7 @@ std::vector<double> step_times(const json& result, const std::string& name) {
   return times;
 }
 
-/// What `--layers` adds; none without it.
+/// The times that `--layers` adds; empty without it.
 LayerTimes layer_times(const json& result, const std::string& name) {
   constexpr double kMillisecond = 1e-3;
   LayerTimes times;
@@ -77,7 +76,7 @@ LayerTimes layer_times(const json& result, const std::string& name) {
   return times;
 }
 
-/// Of the ratio of medians.
+/// Interval of the ratio of medians.
 Interval interval_of(const BenchResult& first, const BenchResult& second, std::uint64_t seed) {
   const double per_step = second.samples_per_step / first.samples_per_step;
   const auto median_at = [](const BenchResult& result, Drawn drawn) {
@@ -93,7 +92,7 @@ Interval interval_of(const BenchResult& first, const BenchResult& second, std::u
       .front();
 }
 
-/// Logarithms of seconds per sample, which rates of change add up in.
+/// Logarithms of seconds per sample, in which relative changes add up.
 std::vector<double> logarithms(const BenchResult& result) {
   std::vector<double> values;
   for (const double seconds : result.step_s) {

@@ -1,5 +1,4 @@
-// What two sides do not have in common.
-// Hides where conditions are told: logs, descriptions, configurations, telemetry.
+// Conditions in which two sides of a comparison differ.
 #include "analysis/comparison/conditions.h"
 
 #include <fmt/format.h>
@@ -28,7 +27,7 @@ class Differences {
   std::vector<Unequal> list_;
 };
 
-/// The values that the runs of a side have, "64" or "64, 128".
+/// The different values of the runs of a side, "64" or "64, 128".
 template <class Read>
 std::string over_runs(const Side& side, const Read& read) {
   std::set<std::string> values;
@@ -67,7 +66,7 @@ std::string evaluation_of(const RunFacts& facts) {
   return facts.parts.eval_s ? "between or within epochs" : "not marked";
 }
 
-/// "7 of 10 runs failed" is of interest, "none of 10" and "none of 5" is not.
+/// "7 of 10", or "none" whatever the number of runs, so that 0 of 10 and 0 of 5 do not differ.
 std::string failures_of(const Side& side) {
   if (side.system->failed == 0) return "none";
   return fmt::format("{} of {}", side.system->failed, side.system->runs);
@@ -84,7 +83,7 @@ std::string number_text(const std::optional<double>& value) {
 
 using Members = std::map<std::string, std::string>;
 
-/// Members of all runs of a side; nothing for one whose value varies among them, such as the seed.
+/// Members of all runs of a side; absent values for those that vary among runs, such as the seed.
 using SideMembers = std::map<std::string, std::optional<std::string>>;
 
 template <class Read>
@@ -99,7 +98,7 @@ SideMembers members_of(const Side& side, const Read& read) {
   return all;
 }
 
-/// Of members that one or both have, in the order of their names.
+/// Adds the members of one or both sides that differ, ordered by name.
 void add_members(Differences& differences, const std::string& of, const SideMembers& first,
                  const SideMembers& second) {
   if (first.empty() || second.empty()) return;

@@ -1,5 +1,4 @@
-// What two sides do not have in common.
-// Hides where conditions are told: logs, descriptions, configurations, telemetry.
+// Conditions in which two sides of a comparison differ.
 #pragma once
 
 #include <string>
@@ -9,17 +8,17 @@
 
 namespace analysis::comparison {
 
-/// One condition that both sides should share, or that explains a difference.
+/// A condition with a different value on each side.
 struct Unequal {
   std::string what, first, second;
 };
 
-/// What makes it unfair to hold one against the other: round, division, batch size, target, data,
+/// Differences that make the comparison unfair: round, division, batch size, target, data,
 /// optimizer, and how staging, evaluation and scores are accounted for.
 std::vector<Unequal> unequal_conditions(const Side& first, const Side& second);
 
-/// What may explain a difference: machine, size, settings, program. What varies among the runs of a
-/// side, such as seeds, is left out.
+/// Differences that may explain the result: machine, size, settings, program. Values that vary
+/// among the runs of a side, such as seeds, are left out.
 std::vector<Unequal> other_differences(const Side& first, const Side& second);
 
 }  // namespace analysis::comparison

@@ -1,5 +1,4 @@
-// Where the time of this program's own runs differs: subsystems, ranks, stragglers, layers.
-// Hides the means over runs.
+// Compares where the time of this program's runs went.
 #include "analysis/comparison/inside.h"
 
 namespace analysis::comparison {
@@ -7,7 +6,7 @@ namespace {
 
 using Runs = std::vector<const RunInSide*>;
 
-/// Those with telemetry.
+/// The runs that count and have telemetry.
 Runs told_by(const Side& side) {
   const Runs successful = side.successful();
   Runs runs;

@@ -1,5 +1,4 @@
-// Where the time of this program's own runs differs: subsystems, ranks, stragglers, layers.
-// Hides the means over runs.
+// Compares where the time of this program's runs went: subsystems, ranks, stragglers, layers.
 #pragma once
 
 #include <optional>
@@ -15,20 +14,20 @@ namespace analysis::comparison {
 struct SubsystemDifference {
   std::string name, definition;
   double first_s = 0.0, second_s = 0.0;
-  double first_spread_s = 0.0, second_spread_s = 0.0;  ///< largest less smallest rank, mean of runs
+  double first_spread_s = 0.0, second_spread_s = 0.0;  ///< largest - smallest rank, mean of runs
   double difference_s() const { return second_s - first_s; }
 };
 
-/// What only runs of this program tell.
+/// Figures that only runs of this program have.
 struct Inside {
   double first_wall_s = 0.0, second_wall_s = 0.0;
   std::vector<SubsystemDifference> subsystems;             ///< in the order of telemetry
   std::vector<std::string> first_waiting, second_waiting;  ///< sentences, with the log's name
-  std::vector<LayerDifference> layers;                     ///< where both sides were traced
+  std::vector<LayerDifference> layers;                     ///< if both sides were traced
 };
 
-/// Over the successful runs, or over all where a side has none. Nothing unless runs of both sides
-/// have telemetry.
+/// Means over the successful runs, or over all runs of a side that has none. Absent unless runs of
+/// both sides have telemetry.
 std::optional<Inside> look_inside(const Side& first, const Side& second);
 
 }  // namespace analysis::comparison

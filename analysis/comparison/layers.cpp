@@ -1,5 +1,4 @@
-// Seconds of layers on two sides, the largest difference first.
-// Hides how layers are matched.
+// Compares seconds of layers.
 #include "analysis/comparison/layers.h"
 
 #include <algorithm>

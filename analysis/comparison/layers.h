@@ -1,5 +1,4 @@
-// Seconds of layers on two sides, the largest difference first.
-// Hides how layers are matched.
+// Compares seconds of layers.
 #pragma once
 
 #include <optional>
@@ -10,12 +9,13 @@
 
 namespace analysis::comparison {
 
-/// A layer that only one side has lacks the other's seconds.
+/// A layer's seconds on both sides; absent on a side without the layer.
 struct LayerDifference {
   std::string name;
   std::optional<double> first_s, second_s;
   double difference_s() const { return second_s.value_or(0.0) - first_s.value_or(0.0); }
 };
+/// The layers of both sides, matched by name, the largest difference first.
 std::vector<LayerDifference> layer_differences(const LayerTimes& first, const LayerTimes& second);
 
 }  // namespace analysis::comparison

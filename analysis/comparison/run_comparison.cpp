@@ -1,5 +1,4 @@
-// Two sets of runs of one benchmark side by side.
-// Hides which runs count and how they are drawn.
+// Compares two sets of runs of one benchmark.
 #include "analysis/comparison/run_comparison.h"
 
 #include <fmt/format.h>
@@ -17,8 +16,8 @@
 namespace analysis::comparison {
 namespace {
 
-constexpr std::size_t kDropped = 1;  ///< by the olympic mean, on each side
-/// The total and the factors behind it.
+constexpr std::size_t kDropped = 1;  ///< runs that the olympic mean drops at each end
+/// The total and its factors.
 constexpr std::size_t kFigures = 1 + kFactorCount;
 using Figures = std::array<double, kFigures>;
 
@@ -47,7 +46,7 @@ Accounts accounts_of(const Side& side, Per per) {
   return accounts;
 }
 
-/// Both sides know their epochs, or none is asked for them.
+/// Removes the epochs of both sides unless all runs of both have them.
 void agree_on_epochs(Accounts& first, Accounts& second) {
   const auto tells = [](const Accounts& side) {
     return std::all_of(side.runs.begin(), side.runs.end(),
@@ -68,7 +67,7 @@ Figures figures_of(const TimeAccount& account, double multiplier) {
   return figures;
 }
 
-/// Of the runs that count, or of drawn ones: indices of accounts.
+/// Figures of the means over those `drawn` runs (indices, maybe repeated) that count.
 Figures figures_of(const Accounts& side, std::vector<std::size_t> drawn, bool scored) {
   std::sort(drawn.begin(), drawn.end());  // by time
   std::size_t first = 0, last = drawn.size();
@@ -88,7 +87,7 @@ Figures figures_of(const Accounts& side, bool scored) {
   return figures_of(side, std::move(all), scored);
 }
 
-/// Logarithms of one figure, run by run.
+/// Logarithms of one figure of each run.
 std::vector<double> logarithms(const Accounts& side, std::size_t figure) {
   std::vector<double> values;
   for (const TimeAccount& run : side.runs) {
@@ -97,7 +96,8 @@ std::vector<double> logarithms(const Accounts& side, std::size_t figure) {
   return values;
 }
 
-/// The total's alone, the factors' together; absent where the runs are too few.
+/// The p-value of the total, unadjusted, and those of the factors, adjusted for each other. Absent
+/// if there are too few runs.
 std::vector<std::optional<double>> p_values_of(const Accounts& first, const Accounts& second,
                                                std::uint64_t seed) {
   std::vector<std::optional<double>> p_values(kFigures);
@@ -165,8 +165,8 @@ std::string no_success(const Side& side) {
   return side.name + " has no run that reached its target";
 }
 
-/// Instances that are trained at the same time are rated by how many there are in that time: one
-/// measurement, of which nobody knows how it varies.
+/// Compares instances trained at the same time by seconds per model. A set of them is a single
+/// measurement, whose variance is unknown.
 void compare_instances(const Side& first, const Side& second, Per per, RunComparison& comparison) {
   const auto seconds = [per](const Side& side) -> std::optional<double> {
     if (!side.system->weak || !side.system->ttta_s || side.system->successful == 0) return {};
@@ -220,7 +220,7 @@ void compare_times(const Side& first, const Side& second, const ComparisonOption
     figure.second = others[i];
     figure.ratio = others[i] / figures[i];
     figure.interval = intervals[i];
-    // What three digits do not show is nothing to tell, be it ever so certain.
+    // A difference that three digits do not show is not reported, however certain it is.
     constexpr double kShown = 5e-4;
     if (i == 0 || std::abs(figure.ratio - 1.0) >= kShown) figure.p_value = p_values[i];
     figure.distinguishable = figure.p_value && *figure.p_value < kLevel;
@@ -232,7 +232,7 @@ void compare_times(const Side& first, const Side& second, const ComparisonOption
   }
 }
 
-/// Of the totals, so that many sides find no difference by their number.
+/// Adjusts the p-values of the totals for the number of comparisons.
 void adjust(std::vector<RunComparison>& comparisons) {
   std::vector<std::optional<double>> p_values;
   for (RunComparison& one : comparisons) {

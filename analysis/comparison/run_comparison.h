@@ -1,5 +1,5 @@
-// Two sets of runs of one benchmark side by side: whose time to train is shorter, by which factors,
-// and whether that is more than chance. Hides which runs count and how they are drawn.
+// Compares two sets of runs of one benchmark: whose time to train is shorter, by which factors, and
+// whether that is more than chance.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace analysis::comparison {
 struct FigureComparison {
   std::string name, unit, definition;
   double first = 0.0, second = 0.0;
-  double ratio = 1.0;  ///< second over first
-  Interval interval;   ///< of the ratio; NaN where the runs are too few
-  /// Absent where the runs are too few to tell a difference, where all have one value, and for a
+  double ratio = 1.0;  ///< second / first
+  Interval interval;   ///< of the ratio; NaN if there are too few runs
+  /// Absent if there are too few runs to find a difference, if all runs have one value, and for a
   /// factor whose ratio is 1 to three digits.
   std::optional<double> p_value;
   bool distinguishable = false;  ///< p_value < kLevel
@@ -29,12 +29,12 @@ struct FigureComparison {
 
 struct RunComparison {
   std::size_t first_runs = 0, second_runs = 0;  ///< successful ones
-  bool scored = false;  ///< both by the olympic mean; else by the mean of the successful runs
+  bool scored = false;                    ///< by olympic means; else by means of successful runs
   std::optional<FigureComparison> total;  ///< time to train, s
-  std::vector<FigureComparison> factors;  ///< whose ratios multiply to that of the total
-  std::string why_none;              ///< why there is no total, or no p-value; "" where both are
-  std::vector<Unequal> unequal;      ///< what makes the comparison an unequal one
-  std::vector<Unequal> differences;  ///< what else differs: machine, settings, program
+  std::vector<FigureComparison> factors;  ///< the product of their ratios is that of the total
+  std::string why_none;                   ///< why there is no total, or no p-value; "" if there are
+  std::vector<Unequal> unequal;           ///< differences that make the comparison unfair
+  std::vector<Unequal> differences;       ///< other differences: machine, settings, program
   std::optional<Inside> inside;
 };
 
@@ -44,15 +44,15 @@ struct ComparisonOptions {
   Per per = Per::kSystem;
 };
 
-/// Each of `others` against `first`, which is of the same benchmark. p-values of the totals are
-/// adjusted for each other (holm_adjusted), those of the factors of one comparison for each other
-/// (exchange_p_values). Throws ConfigError naming a side that does not tell its nodes or units
-/// where options.per asks for them.
+/// Compares each of `others` with `first`. REQUIRES: all are of one benchmark. The p-values of the
+/// totals are adjusted for the number of comparisons (holm_adjusted), those of the factors of one
+/// comparison for the number of factors (exchange_p_values). Throws ConfigError, naming the side,
+/// if options.per needs a number of nodes or units that is unknown.
 std::vector<RunComparison> compare_runs(const Side& first, const std::vector<const Side*>& others,
                                         const ComparisonOptions& options);
 
-/// In words: "B takes 0.81 times the time of A", or that nobody can tell. `first` and `second` are
-/// what the sides are called.
+/// The result as a sentence: "B takes 0.81 times the time of A", or that the two cannot be
+/// distinguished. `first` and `second` are the names of the sides.
 std::string verdict(const std::string& first, const std::string& second,
                     const RunComparison& comparison);
 

@@ -1,5 +1,4 @@
 // One side of a comparison.
-// Hides where the number of nodes is told.
 #include "analysis/comparison/side.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // One side of a comparison: the runs of one benchmark on one system.
-// Hides where the number of nodes is told.
 #pragma once
 
 #include <map>
@@ -14,31 +13,31 @@
 
 namespace analysis::comparison {
 
-/// A run and what lies beside its log. What is pointed to outlives this.
+/// A run and the content of files next to its log. What it points to must outlive it.
 struct RunInSide {
   std::string file_name;
   const RunFacts* facts = nullptr;
-  const RunTelemetry* telemetry = nullptr;  ///< null where there is none
-  const LayerTimes* layers = nullptr;       ///< of its trace; null where there is none
-  /// Its resolved configuration, flat; none of others' runs.
+  const RunTelemetry* telemetry = nullptr;  ///< null if there is none
+  const LayerTimes* layers = nullptr;       ///< of its trace; null if there is none
+  /// Its resolved configuration, flat; empty for runs of other programs.
   std::map<std::string, std::string> settings;
 };
 
-/// What times are multiplied by before they are compared.
+/// The count by which times are multiplied before they are compared.
 enum class Per { kSystem, kNode, kUnit };
 const char* to_string(Per per);
 
 /// The runs of one benchmark on one system.
 struct Side {
   std::string name;
-  const SystemFacts* system = nullptr;  ///< outlives this
-  std::string round;                    ///< "hpc-1.0"; "" where nothing tells
+  const SystemFacts* system = nullptr;  ///< must outlive this
+  std::string round;                    ///< "hpc-1.0"; "" if unknown
   std::vector<RunInSide> runs;
 
-  /// Those that reached the target and were not resumed, the fastest first.
+  /// Runs that reached the target and were not resumed, the fastest first.
   std::vector<const RunInSide*> successful() const;
   std::optional<double> nodes() const;
-  /// How many it has, 1 for kSystem; nothing where it does not tell.
+  /// The number of nodes or units, 1 for kSystem; absent if unknown.
   std::optional<double> count(Per per) const;
 };
 

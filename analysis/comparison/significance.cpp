@@ -1,5 +1,4 @@
-// Whether two lists of measurements differ by more than chance, and within which bounds.
-// Hides exchanges, draws and quantiles.
+// Permutation tests, adjusted p-values and bootstrap intervals.
 #include "analysis/comparison/significance.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Number of ways to choose `chosen` of `all`, or kDraws + 1 where there are more than kDraws.
+/// Number of ways to choose `chosen` of `all`, or kDraws + 1 if there are more than kDraws.
 std::int64_t exchanges(std::size_t all, std::size_t chosen) {
   double ways = 1.0;
   for (std::size_t i = 0; i < chosen && ways <= static_cast<double>(kDraws); ++i) {
@@ -25,12 +24,13 @@ std::int64_t exchanges(std::size_t all, std::size_t chosen) {
                                             : static_cast<std::int64_t>(std::llround(ways));
 }
 
-/// Calls visit(indices) for the ways to choose `count` of `all`: each once where there are at most
-/// kDraws, else so many drawn ones. Returns how many there were and whether they were drawn.
+/// How many exchanges were visited, and whether they were drawn.
 struct Looked {
   std::int64_t ways = 0;
   bool drawn = false;
 };
+/// Calls visit(indices) for the ways to choose `count` of `all`: for each once if there are at most
+/// kDraws, else for kDraws drawn ones.
 template <class Visit>
 Looked for_each_exchange(std::size_t all, std::size_t count, std::uint64_t seed,
                          const Visit& visit) {
@@ -50,7 +50,7 @@ Looked for_each_exchange(std::size_t all, std::size_t count, std::uint64_t seed,
   while (true) {
     visit(chosen);
     ++looked.ways;
-    // The next combination in rising order of its indices.
+    // The next combination in ascending order of its indices.
     std::size_t i = count;
     while (i > 0 && order[i - 1] == all - count + i - 1) --i;
     if (i == 0) return looked;
@@ -59,7 +59,7 @@ Looked for_each_exchange(std::size_t all, std::size_t count, std::uint64_t seed,
   }
 }
 
-/// One figure of all measurements: how far the means are apart when some are the first list.
+/// How far the means of one figure are apart if a choice of the measurements is the first list.
 class Distance {
  public:
   Distance(std::span<const double> first, std::span<const double> second)
@@ -76,11 +76,11 @@ class Distance {
     varies_ = deviation_ > kRounding * largest && std::isfinite(deviation_);
     std::vector<std::size_t> first_ones(count_);
     std::iota(first_ones.begin(), first_ones.end(), std::size_t{0});
-    // The same values summed in another order are as far apart.
+    // Minus a tolerance, as summing the same values in another order rounds differently.
     observed_ = varies_ ? of(first_ones) * (1.0 - kRounding) - kRounding : 0.0;
   }
   bool varies() const { return varies_; }
-  /// In standard deviations of all values, less what rounding may take.
+  /// In standard deviations of all values, less the tolerance for rounding.
   double observed() const { return observed_; }
   double of(std::span<const std::size_t> chosen) const {
     double part = 0.0;
@@ -98,7 +98,7 @@ class Distance {
   bool varies_ = false;
 };
 
-/// What was observed is one of the drawn ones.
+/// The p-value. The observed order counts as one of the drawn ones.
 double share_of(std::int64_t extreme, const Looked& looked) {
   const std::int64_t own = looked.drawn ? 1 : 0;
   return static_cast<double>(extreme + own) / static_cast<double>(looked.ways + own);
@@ -108,7 +108,7 @@ void draw_indices(base::RandomStream& random, std::vector<std::size_t>& indices)
   for (std::size_t& index : indices) index = random.below(indices.size());
 }
 
-/// The share that the interval leaves out on each side.
+/// The fraction outside of the interval at each end.
 double outside_of(std::size_t first, std::size_t second) {
   const auto n = static_cast<double>(std::min(first, second));
   const auto freedom = static_cast<double>(first + second - 2);
@@ -163,7 +163,7 @@ std::vector<std::optional<double>> exchange_p_values(const std::vector<std::vect
 double least_p_value(std::size_t first, std::size_t second) {
   const std::int64_t ways = exchanges(first + second, first);
   if (ways > kDraws) return 1.0 / static_cast<double>(kDraws + 1);
-  // Of lists of one size each exchange has a mirror that is as far.
+  // With lists of equal size each exchange has a mirror image that is as far apart.
   return (first == second ? 2.0 : 1.0) / static_cast<double>(ways);
 }
 

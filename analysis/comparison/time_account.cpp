@@ -1,5 +1,4 @@
-// A run's time to train as a product: training for an epoch x epochs x evaluation x rest x staging.
-// Hides what logs leave out.
+// A run's time to train as a product of factors.
 #include "analysis/comparison/time_account.h"
 
 #include <algorithm>
@@ -44,11 +43,11 @@ TimeAccount mean_of(std::span<const TimeAccount> accounts) {
 const std::array<FactorInfo, kFactorCount>& factor_infos() {
   static const std::array<FactorInfo, kFactorCount> infos = {{
       {Factor::kTraining, "training", "s/epoch",
-       "train_s / epochs_run: the throughput of training, as time. Where evaluations run beside "
-       "the training they are part of it; where a log marks no epochs, all but staging and "
-       "evaluation is"},
+       "train_s / epochs_run: the throughput of training, as time. Evaluations at the same "
+       "time as training are part of it; if a log marks no epochs, so is all but staging and "
+       "evaluation"},
       {Factor::kEpochs, "epochs", "epochs",
-       "epochs_run; 1 where a log of either side does not tell its epochs"},
+       "epochs_run; 1 if the epochs of any run of either side are unknown"},
       {Factor::kEvaluation, "evaluation", "", "(train_s + eval_s) / train_s"},
       {Factor::kOther, "other", "",
        "(ttt_s - staging_in_run_s) / (train_s + eval_s): what is outside of all intervals, such as "

@@ -1,5 +1,4 @@
-// A run's time to train as a product: training for an epoch x epochs x evaluation x rest x staging.
-// Hides what logs leave out.
+// A run's time to train as a product: training per epoch x epochs x evaluation x other x staging.
 #pragma once
 
 #include <array>
@@ -14,14 +13,14 @@ namespace analysis::comparison {
 /// Seconds of a run; the parts sum up to ttt_s.
 struct TimeAccount {
   double ttt_s = 0.0, staging_s = 0.0, train_s = 0.0, eval_s = 0.0, other_s = 0.0;
-  std::optional<double> epochs;  ///< absent where the log does not tell
+  std::optional<double> epochs;  ///< absent if unknown
 };
 
-/// Nothing for a run without an end. Evaluations that run beside the training count as training,
-/// and so does all but staging and evaluation where the log marks no epochs.
+/// Absent for a run without an end. Evaluations at the same time as training count as training. If
+/// the log marks no epochs, all time but staging and evaluation counts as training.
 std::optional<TimeAccount> account_of(const RunFacts& facts);
 
-/// Of at least one account.
+/// REQUIRES: at least one account.
 TimeAccount mean_of(std::span<const TimeAccount> accounts);
 
 /// The factors of ttt_s, in their order.
@@ -36,8 +35,8 @@ struct FactorInfo {
 };
 const std::array<FactorInfo, kFactorCount>& factor_infos();
 
-/// One number for each factor; they multiply to ttt_s. An account without epochs has 1 for them and
-/// all its training in kTraining. All are NaN where nothing was trained.
+/// The factors, whose product is ttt_s. Without epochs, kEpochs is 1 and kTraining is all of
+/// train_s. All are NaN if nothing was trained.
 std::array<double, kFactorCount> factors_of(const TimeAccount& account);
 
 }  // namespace analysis::comparison

@@ -1,5 +1,4 @@
-// The verdict on each log.
-// Hides threads, files, and the choice of a round.
+// Judges logs, sets of logs and submissions.
 #include "analysis/findings/check_logs.h"
 
 #include <algorithm>
@@ -27,7 +26,8 @@ namespace fs = std::filesystem;
 using mllog::rules::Choice;
 using mllog::rules::RuleBook;
 
-/// Throws SystemError for what cannot be read; then `choice` may be absent.
+/// `choice` may be absent for standard input and unreadable logs. Throws SystemError for a log that
+/// cannot be read.
 CheckedFile check_one(const FoundLog& log, const std::optional<Choice>& choice,
                       const RuleBook& book, const JudgingOptions& options, LogChecker& checker) {
   if (log.path != kStandardInput) {
@@ -50,8 +50,8 @@ CheckReport check_found(const FoundLogs& found, const RuleBook& book, const Judg
   for (const UnusablePath& path : found.problems) {
     report.problems.push_back({path.path, path.reason, path.missing});
   }
-  // Each in its place, so that the report does not depend on who was first. A fault of the rules is
-  // none of the log's, and ends all.
+  // Results are stored by index, so that their order does not depend on the threads. An error in
+  // the rules is not an error of a log: it ends the whole check.
   LogChecker checker(book, options.warnings, gathered);
   std::vector<std::variant<CheckedFile, Problem>> checked(found.logs.size());
   const std::vector<std::optional<Choice>> choices =
@@ -73,7 +73,7 @@ CheckReport check_found(const FoundLogs& found, const RuleBook& book, const Judg
   return report;
 }
 
-/// The audit of each folder's logs together.
+/// The audit of each folder's logs as a set.
 std::vector<CheckedSet> audited_sets(const std::vector<CheckedFile>& files) {
   std::vector<PlacedRun> placed;
   for (const CheckedFile& file : files) {
@@ -116,7 +116,7 @@ FoundLogs logs_of(const submission::PackageTree& tree) {
   return found;
 }
 
-/// What the check of a submission tells of folders under its own rules.
+/// Removes the findings that the check of a submission reports under its own rules.
 void leave_out_told(std::vector<CheckedSet>& sets) {
   constexpr std::array kTold = {Rule::kRunCount,
                                 Rule::kTooManyFailed,
@@ -141,7 +141,7 @@ CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& bo
   const Gathered gathered =
       options.test_convergence ? Gathered::kPackageAndConvergence : Gathered::kNothing;
   CheckReport report = check_found(find_logs(paths), book, options, gathered);
-  // Who names logs one by one does not say that they are all of their folder.
+  // Logs that are named one by one may not be all logs of their folder.
   const bool names_logs = std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
     std::error_code failed;
     return fs::is_regular_file(path, failed);
@@ -182,7 +182,7 @@ CheckReport check_submission(const std::string& path, const RuleBook& book,
   const auto read = [&](const fs::path& log) {
     const auto found = files.find(log);
     if (found != files.end()) return *found->second->package;
-    submission::PackageLog unreadable;  // the report's problems tell more
+    submission::PackageLog unreadable;  // report.problems has the reason
     unreadable.unreadable = "cannot be read";
     return unreadable;
   };

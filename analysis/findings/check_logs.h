@@ -1,5 +1,4 @@
-// Judges logs, and what they make together.
-// Hides how logs are found, how their rounds are chosen, and that several are judged at once.
+// Judges logs, sets of logs and submissions.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +17,23 @@ struct JudgingOptions {
   mllog::rules::Wanted wanted;
   mllog::rules::Warnings warnings = mllog::rules::Warnings::kAllowed;
   ReadOptions reading;
-  bool test_convergence = false;  ///< of each folder's runs
-  /// M: each folder holds this many runs, of which some make a result; not in check_submission().
+  bool test_convergence = false;  ///< the RCP test on each folder's runs
+  /// M: each folder holds this many runs, of which some make a result. check_submission() ignores
+  /// it.
   std::optional<std::int64_t> group_runs;
-  submission::PackageOptions package;  ///< for that test and for check_submission()
+  submission::PackageOptions package;  ///< for the RCP test and for check_submission()
 };
 
-/// Judges the logs in `paths`, which are found as make_report() finds them. A log is read once;
-/// only where neither options nor path tell its round, its beginning is read before. Standard input
-/// is then kept in memory. Throws ConfigError for broken files of reference points.
+/// Judges the logs in `paths`, found as make_report() finds them. Reads a log once; if neither
+/// options nor path determine its round, also its beginning before that. Standard input is then
+/// kept in memory. Throws ConfigError for invalid files of reference points.
 CheckReport check_logs(const std::vector<std::string>& paths, const mllog::rules::RuleBook& book,
                        const JudgingOptions& options);
 
 /// Checks `path` as a submission, or as a folder of submissions: each log by the rules of the one
-/// round that options, paths or the newest log tell, and all of it as check_package() does. Throws
-/// ConfigError if that round has no rules, or the paths tell several.
+/// round that options, paths or the newest log determine, and the whole as check_package() does.
+/// Throws ConfigError if the paths name several rounds, nothing determines a round, or it has no
+/// rules.
 CheckReport check_submission(const std::string& path, const mllog::rules::RuleBook& book,
                              const JudgingOptions& options);
 

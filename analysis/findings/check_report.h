@@ -1,4 +1,4 @@
-// The verdict on each log, and on what logs make together: the input of the writers.
+// Verdicts on logs, sets of logs and submissions: the input of the writers.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,40 @@ namespace analysis {
 struct CheckedSet {
   std::string name;
   std::filesystem::path path;
-  std::vector<Finding> audit;                ///< what only a set shows
-  std::optional<submission::RcpResult> rcp;  ///< where JudgingOptions ask for it
+  std::vector<Finding> audit;                ///< findings about the set as a whole
+  std::optional<submission::RcpResult> rcp;  ///< if JudgingOptions request the test
 };
 
-/// What the check of a submission says.
+/// The result of the check of a submission.
 struct CheckedSubmission {
-  std::filesystem::path path;  ///< as it was given
+  std::filesystem::path path;  ///< as given
   submission::PackageRound round;
   std::string why_this_round;
   submission::PackageReport report;
-  std::vector<std::string> submissions;  ///< by name; "." where `path` is one
+  std::vector<std::string> submissions;  ///< by name; "." if `path` is a submission
 };
 
-/// What was found in one of several submissions, and is not suppressed.
+/// Numbers of findings in one submission that are not suppressed.
 struct SubmissionTotals {
   std::string name;
   std::int64_t errors = 0, warnings = 0;
 };
 std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked);
 
-/// What an entry of a file of suppressions did.
+/// How often an entry of a suppression file matched.
 struct SuppressionUse {
   std::string rule, path, reason;
-  std::int64_t findings = 0;  ///< that it suppressed
-  std::int64_t refused = 0;  ///< errors that it names and that fail a submission, suppressed or not
+  std::int64_t findings = 0;  ///< suppressed by it
+  std::int64_t refused = 0;   ///< matching errors of a submission, which are never suppressed
 };
 
 struct CheckReport {
-  std::vector<CheckedFile> files;  ///< in order of their names, numbers by value
+  std::vector<CheckedFile> files;  ///< by name, numbers in names by value
   std::vector<CheckedSet> sets;    ///< by name
   std::vector<Problem> problems;   ///< paths that could not be read
   std::optional<CheckedSubmission> submission;
-  std::optional<std::vector<RunGroup>> groups;  ///< where JudgingOptions ask for them
-  std::vector<SuppressionUse> suppressions;     ///< in the order of their file
+  std::optional<std::vector<RunGroup>> groups;  ///< if JudgingOptions request them
+  std::vector<SuppressionUse> suppressions;     ///< in the order of the file
 
   std::size_t count(Verdict verdict) const;
 };

@@ -1,5 +1,4 @@
-// One log read once.
-// Hides which rules hold in its round, and that verdict and facts come from the same pass.
+// Reads a log in one pass for its verdict, its facts and its audit.
 #include "analysis/findings/checked_file.h"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ using mllog::rules::Choice;
 using mllog::rules::Judge;
 using mllog::rules::Ruleset;
 
-/// Of a log of a round that nothing is known of here.
+/// For a log of a round without rules.
 void set_unknown(const std::string& ruleset, const std::string& reason, CheckedFile& file) {
   mllog::rules::KeyFinding found;
   found.finding.severity = mllog::Finding::Severity::kNote;
@@ -33,7 +32,7 @@ void set_unknown(const std::string& ruleset, const std::string& reason, CheckedF
   file.unknown_because = reason;
 }
 
-/// Whether the round has no rules of the log's benchmark, so that only those of all were applied.
+/// Whether the round has no rules for the log's benchmark, so that only the common ones applied.
 bool has_common_rules_alone(const mllog::rules::Judgement& judgement) {
   return std::ranges::any_of(judgement.findings, [](const auto& found) {
     return found.finding.severity == mllog::Finding::Severity::kNote &&
@@ -95,7 +94,8 @@ const Ruleset& LogChecker::rules_of(const mllog::rules::Round& round) {
   return found->second;
 }
 
-/// Verdict, audit, and what a set needs, in one pass. No `judge`: the verdict stays as it is.
+/// Fills in judgement, facts, audit and package data in one pass. A null `judge` leaves the
+/// judgement as it is.
 void LogChecker::read(std::istream& in, Judge* judge, CheckedFile& file) const {
   mllog::RecordReader reader(in);
   LogCollector collector(reader);
@@ -119,7 +119,7 @@ void LogChecker::read(std::istream& in, Judge* judge, CheckedFile& file) const {
   file.package = package->log();
   file.package->rcp.name = file.path.filename().string();
   file.package->complies = file.judgement.passes;
-  if (gathered_ == Gathered::kPackage) return;  // the check of a submission tells them
+  if (gathered_ == Gathered::kPackage) return;  // the check of a submission reports them
   for (const Finding& finding : file.package->rcp.findings) file.audit.push_back(finding);
 }
 

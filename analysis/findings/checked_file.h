@@ -1,5 +1,4 @@
-// One log read once: its verdict, its facts and what the audit finds.
-// Hides which rules hold in its round, and that verdict and facts come from the same pass.
+// Reads a log in one pass for its verdict, its facts and its audit.
 #pragma once
 
 #include <filesystem>
@@ -18,39 +17,39 @@
 
 namespace analysis {
 
-/// kUnknown: what the round asks of this benchmark is not known here, and the log breaks none of
-/// the rules that all benchmarks share; or nothing of its round is known.
+/// kUnknown: the program has no rules for the log's benchmark in its round, and the log breaks none
+/// of the rules that all benchmarks share; or it has no rules for the round.
 enum class Verdict { kSuccess, kFail, kUnknown };
 /// "SUCCESS", "FAIL", "UNKNOWN".
 const char* to_string(Verdict verdict);
 
-/// One log and what its round's rules say of it.
+/// One log and its verdict by the rules of its round.
 struct CheckedFile {
   std::string name;    ///< path relative to the PATH it was found under
-  std::string folder;  ///< the folder in that name, "." when there is none
+  std::string folder;  ///< the folder in `name`; "." if there is none
   std::filesystem::path path;
   std::string why_this_ruleset;
   submission::PackageRound round;
   mllog::rules::Judgement judgement;
   Verdict verdict = Verdict::kFail;
-  std::string unknown_because;    ///< of kUnknown
-  std::vector<Finding> audit;     ///< beside the verdict; it never depends on them
-  std::optional<RunFacts> facts;  ///< of a log that could be read
-  /// Where JudgingOptions ask for the RCP test or the check of a submission.
+  std::string unknown_because;    ///< for kUnknown
+  std::vector<Finding> audit;     ///< never affects the verdict
+  std::optional<RunFacts> facts;  ///< absent if the log could not be read
+  /// Only for the RCP test and the check of a submission.
   std::optional<submission::PackageLog> package;
 };
 
-/// What is gathered of a log beside its verdict and its facts.
+/// What to collect from a log in addition to its verdict and its facts.
 enum class Gathered { kNothing, kPackage, kPackageAndConvergence };
 
-/// Reads logs, several at once.
+/// Checks logs. check() may be called on several threads at once.
 class LogChecker {
  public:
-  /// `book` outlives this.
+  /// `book` must outlive the checker.
   LogChecker(const mllog::rules::RuleBook& book, mllog::rules::Warnings warnings, Gathered gathered)
       : book_(book), warnings_(warnings), gathered_(gathered) {}
 
-  /// The log `in`, by the rules of the chosen round.
+  /// Judges the log `in` by the rules of the chosen round.
   CheckedFile check(const FoundLog& log, std::istream& in, const mllog::rules::Choice& choice);
 
  private:
@@ -61,7 +60,7 @@ class LogChecker {
   mllog::rules::Warnings warnings_;
   Gathered gathered_;
   std::mutex mutex_;
-  std::map<const mllog::rules::Round*, mllog::rules::Ruleset> rulesets_;  ///< each made once
+  std::map<const mllog::rules::Round*, mllog::rules::Ruleset> rulesets_;  ///< each built once
 };
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
-// Runs, systems and submissions that are held against each other.
-// Hides how sets of several paths find their counterparts.
+// Compares runs, systems and submissions.
 #include "analysis/findings/compared.h"
 
 #include <fmt/format.h>
@@ -75,10 +74,10 @@ Report read(const std::string& path, int threads) {
   return report;
 }
 
-/// Sets of one benchmark, path by path.
+/// The sets of one benchmark, by path.
 using SetsOfPaths = std::vector<std::vector<ComparedSide>>;
 
-/// The set of the first path that `side` faces.
+/// The index of the first path's set that `side` is compared with.
 std::size_t counterpart(const std::vector<ComparedSide>& first, const ComparedSide& side,
                         comparison::Per per) {
   const auto score = [per](const ComparedSide& one) {
@@ -96,7 +95,7 @@ std::size_t counterpart(const std::vector<ComparedSide>& first, const ComparedSi
   return static_cast<std::size_t>((namesake != first.end() ? namesake : fastest) - first.begin());
 }
 
-/// "A", or "A1" and "A2" where a path has several sets of the benchmark that face others.
+/// "A", or "A1" and "A2" if several sets of the path are compared for the benchmark.
 void label(std::span<ComparedGroup> groups) {
   std::map<std::size_t, std::size_t> all, told;
   for (const ComparedGroup& group : groups) {

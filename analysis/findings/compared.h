@@ -1,5 +1,4 @@
-// Runs, systems and submissions that are held against each other: what the writers of
-// `trainmark compare` draw from. Hides how sets of several paths find their counterparts.
+// Compares runs, systems and submissions: the input of the writers of `trainmark compare`.
 #pragma once
 
 #include <deque>
@@ -11,33 +10,33 @@
 
 namespace analysis {
 
-/// A set of runs and what it is called in a comparison.
+/// A set of runs and its label in a comparison.
 struct ComparedSide {
-  std::size_t path = 0;  ///< which of the paths it is of
-  std::string label;     ///< "A" of the first path; "B1", "B2" where a path has several such sets
+  std::size_t path = 0;  ///< index of its path
+  std::string label;     ///< "A" for the first path; "B1", "B2" if a path has several such sets
   const SystemReport* system = nullptr;
-  comparison::Side side;  ///< named by its path
+  comparison::Side side;  ///< its name is its path
 };
 
-/// Sets of one benchmark that are held against one of them.
+/// Sets of one benchmark that are compared with the first of them.
 struct ComparedGroup {
   std::string benchmark;
-  std::vector<ComparedSide> sides;                     ///< the first is what others face
-  std::vector<comparison::RunComparison> comparisons;  ///< of sides[i + 1] and the first
+  std::vector<ComparedSide> sides;                     ///< the first is the baseline
+  std::vector<comparison::RunComparison> comparisons;  ///< of sides[i + 1] with the first
 };
 
 struct Compared {
-  std::deque<Report> reports;  ///< one for each path, to which the sides point
+  std::deque<Report> reports;  ///< one for each path; the sides point to them
   std::vector<ComparedGroup> groups;
   std::vector<std::string> left_out;  ///< sets without a counterpart, each a sentence
   std::vector<std::string> damaged;   ///< configurations that could not be read, and why
   comparison::Per per = comparison::Per::kSystem;
 };
 
-/// Reads the logs in each of `paths`. Of one benchmark, sets of other paths face that of the first
-/// path; where it has several, the one whose folder has the same name, else its fastest (by time as
-/// it is compared). Throws DataError for a path without logs, and where the first has no benchmark
-/// in common with others.
+/// Reads the logs in each of `paths`. A set of another path is compared with the first path's set
+/// of the same benchmark. If there are several, with the one in a folder of the same name, else
+/// with the fastest, by the time that options.per compares. Throws DataError for a path without
+/// logs, and if no benchmark of the first path is in another path.
 Compared compare_paths(const std::vector<std::string>& paths,
                        const comparison::ComparisonOptions& options, int threads);
 

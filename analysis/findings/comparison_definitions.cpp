@@ -1,4 +1,4 @@
-// What the figures of a comparison mean.
+// Definitions of the figures of a comparison.
 #include "analysis/findings/comparison_definitions.h"
 
 namespace analysis {
@@ -17,12 +17,13 @@ const std::vector<std::pair<std::string, std::string>>& comparison_definitions()
        "(bootstrap), 2.5 and 97.5 for many runs and further out for few (expanded percentiles, "
        "Hesterberg). Absent for fewer than 4 runs"},
       {"p_value",
-       "how often runs that change sides at random are as far apart in the mean logarithm of the "
-       "figure: over all ways to do so, or 20,000 drawn ones where there are more. Times to train "
-       "are adjusted for the number of sides of the benchmark (Holm), the factors of a side for "
-       "being told together (Westfall and Young). So of sides that do not differ at most 4 in 100 "
-       "are told to differ in their time to train, and as many in some factor. Absent where the "
-       "runs are too few or all have one value, and for a factor whose ratio is 1.000"},
+       "permutation test: how often runs that are exchanged between the sides at random are as "
+       "far apart in the mean logarithm of the figure, over all exchanges, or 20,000 drawn ones if "
+       "there are more. Times to train are adjusted for the number of sides of the benchmark "
+       "(Holm), the factors of a side for being tested together (Westfall and Young). So of sides "
+       "that do not differ, at most 4 in 100 are reported to differ in their time to train, and at "
+       "most 4 in 100 in any factor. Absent if the runs are too few or all have one value, and for "
+       "a factor whose ratio is 1.000"},
       {"distinguishable", "p_value below 0.04; else the difference is within noise"},
       {"unequal", "conditions of the benchmark that the sides do not share"},
       {"differences",

@@ -1,4 +1,4 @@
-// What the figures of a comparison mean.
+// Definitions of the figures of a comparison.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace analysis {
 
-/// By their names in JSON.
+/// Pairs of the name in JSON and the definition.
 const std::vector<std::pair<std::string, std::string>>& comparison_definitions();
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
-// Reference points, what they ask of submissions, and sets that were tested against them.
-// Hides how the lines between the points are found.
+// The data of plots of reference points.
 #include "analysis/findings/convergence_plot.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,8 @@ using submission::RcpOutcome;
 using submission::RcpResult;
 using submission::ReferenceSet;
 
-/// Of a line between two points. Straight on a linear axis, they are bent on a logarithmic one.
+/// Segments of a line between two points. It is straight over the batch size, but curved on a
+/// logarithmic axis.
 constexpr int kPartsOfLine = 32;
 
 bool is_drawable_at(const PlotPlace& place) {
@@ -35,7 +35,7 @@ bool is_drawable_point(const ConvergencePoint& point) {
          is_drawable(test.mean + test.half_width());
 }
 
-/// What sets are compared with between two reference points.
+/// Adds the interpolated mean and the limit between two reference points.
 void add_lines(const submission::ReferenceCurve& reference, const ConvergencePoint& low,
                const ConvergencePoint& high, ConvergencePlot& plot) {
   PlotLine limit;
@@ -145,7 +145,7 @@ ConvergencePlot convergence_plot(const ReferenceSet& set, const submission::RcpO
   }
   plot.sets = std::move(sets);
   set_scales(plot);
-  // Below the smallest batch size a set must not be faster than the reference there.
+  // Below the smallest batch size, the limit of that point applies.
   for (const ConvergencePoint& point : plot.points) {
     if (point.pruned) continue;
     plot.limits.insert(plot.limits.begin(), {{plot.batch_sizes.low(), point.least_mean},

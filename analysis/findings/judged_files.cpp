@@ -1,5 +1,4 @@
-// Verdicts and findings by file, for the formats of other programs.
-// Hides that logs, folders and submissions are judged apart.
+// Verdicts and findings by file, for SARIF and JUnit.
 #include "analysis/findings/judged_files.h"
 
 #include <map>
@@ -11,7 +10,7 @@
 namespace analysis {
 namespace {
 
-/// Files in the order in which they are named first.
+/// Files in the order of their first use.
 class Files {
  public:
   JudgedFile& of(const std::string& name, const std::string& path) {
@@ -26,7 +25,7 @@ class Files {
   std::map<std::string, std::size_t> places_;
 };
 
-/// Logs that fail and are forgiven, by name.
+/// The names of failing logs that are forgiven.
 std::set<std::string> forgiven_in(const CheckedSubmission& submission) {
   std::set<std::string> names;
   for (const submission::PackageSet& set : submission.report.sets) {

@@ -1,5 +1,4 @@
-// Verdicts and findings by file, for the formats of other programs.
-// Hides that logs, folders and submissions are judged apart.
+// Verdicts and findings by file, for SARIF and JUnit.
 #pragma once
 
 #include <string>
@@ -9,18 +8,19 @@
 
 namespace analysis {
 
-/// What was found in one file or folder. Findings may carry rules of the catalogue and others.
+/// One file or folder. The rules of its findings need not be in the catalogue.
 struct JudgedFile {
-  std::string file;  ///< its path as it was found, any bytes
+  std::string file;  ///< its path as found, any bytes
   Verdict verdict = Verdict::kSuccess;
-  std::string unknown_because;  ///< of kUnknown
+  std::string unknown_because;  ///< for kUnknown
   std::vector<Finding> findings;
 };
 
-/// Each log, then each folder and other file that something was found in; one fails exactly where
-/// the exit code of the command would fail for it: a log by the rules of its round, unless its
-/// submission forgives that; a folder by its RCP test; anything by an error of the submission's
-/// check. The audit fails nothing.
+/// Each log, then each folder and other file with a finding. An entry fails exactly if the exit
+/// code of the command reports a failure for it: a log by the rules of its round, unless its
+/// submission or group forgives that; a folder by its RCP test, or as a group without a window to
+/// submit; anything by an error of the check of its submission, or because it cannot be read. The
+/// audit fails nothing.
 std::vector<JudgedFile> judged_files(const CheckReport& report);
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
 // The rounds of logs and submissions.
-// Hides which folders make a submission.
 #include "analysis/findings/log_rounds.h"
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ using mllog::rules::Choice;
 using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
 
-/// Of logs that have one round: by their submission, or else by their folder.
+/// A key that logs of one submission share, or else logs of one folder.
 std::string key_of(const fs::path& path, const Choice& choice) {
   const fs::path folder = path.parent_path(), submission = submission_around(folder);
   return choice.round->usage + " " + (submission.empty() ? folder : submission).generic_string();
@@ -37,7 +36,7 @@ bool is_earlier(const Choice& one, const Choice& other) {
 /// The newest round among the logs of each submission.
 class SubmissionRounds {
  public:
-  /// `path` is absolute; `choice` is what the log itself says.
+  /// `path` is absolute; `choice` is by the log's content.
   void add(const fs::path& path, const Choice& choice) {
     const auto [at, is_new] = newest_.emplace(key_of(path, choice), choice);
     if (!is_new && is_earlier(at->second, choice)) at->second = choice;
@@ -58,7 +57,8 @@ std::optional<Choice> choose_by_own_path(const fs::path& path, const RuleBook& b
   return mllog::rules::choose_by_path(book, wanted, full_path(path).generic_string());
 }
 
-/// What the log itself says; nothing where it cannot be read, which is told when it is judged.
+/// The round by the log's content; nothing if it cannot be read, which is reported when it is
+/// judged.
 std::optional<Choice> told_by(const FoundLog& log, const RuleBook& book, const Wanted& wanted) {
   try {
     std::ifstream in = open_log(log.path);
@@ -68,7 +68,7 @@ std::optional<Choice> told_by(const FoundLog& log, const RuleBook& book, const W
   }
 }
 
-/// Of logs of one usage, that of the first.
+/// The newest round among the logs of the same usage as the first.
 std::optional<Choice> newest_told(const FoundLogs& logs, const RuleBook& book,
                                   const Wanted& wanted) {
   std::optional<Choice> newest;
@@ -84,7 +84,8 @@ std::optional<Choice> newest_told(const FoundLogs& logs, const RuleBook& book,
   return newest;
 }
 
-/// The round that options and the paths of logs tell; nothing where they do not.
+/// The round that options and paths name; nothing if they name none. Throws ConfigError for
+/// several.
 std::optional<Choice> choose_by_paths(const fs::path& folder, const FoundLogs& logs,
                                       const RuleBook& book, const Wanted& wanted) {
   if (auto choice = choose_by_own_path(folder, book, wanted)) return choice;

@@ -1,5 +1,4 @@
-// The rounds of logs and submissions: by options and paths, else by what logs say.
-// Hides which folders make a submission, whose logs have one round.
+// The rounds of logs and submissions: from options and paths, else from the content of logs.
 #pragma once
 
 #include <filesystem>
@@ -13,23 +12,25 @@
 
 namespace analysis {
 
-/// What a log that was read says of its round.
+/// What a parsed log reveals about its round.
 mllog::rules::Evidence evidence_of(const ParsedLog& log);
 
-/// The round that the content of a log says. Leaves `in` at its beginning.
+/// The round by the content of a log. Rewinds `in` to its beginning.
 mllog::rules::Choice choose_by_content(const mllog::rules::RuleBook& book,
                                        const mllog::rules::Wanted& wanted, std::istream& in);
 
-/// The round of each log; nothing for one that cannot be read, and for standard input. Logs of a
-/// submission (below one folder that holds results/, or else in one folder) whose paths tell none
-/// have the newest that they tell: submissions bring along logs of earlier rounds.
+/// The round of each log; absent for standard input and a log that cannot be read. Logs of a
+/// submission whose paths do not name a round get the newest round that any of them reveals,
+/// because submissions contain logs of earlier rounds. Logs below a folder with results/ are one
+/// submission; else logs of one folder are.
 std::vector<std::optional<mllog::rules::Choice>> choose_rounds(const std::vector<FoundLog>& logs,
                                                                const mllog::rules::RuleBook& book,
                                                                const mllog::rules::Wanted& wanted,
                                                                int threads);
 
-/// The one round of the submissions in `folder`: by options and paths, else the newest of their
-/// logs. Throws ConfigError if paths tell several, no log tells one, or it has no rules.
+/// The one round of the submissions in `folder`: from options and paths, else the newest of their
+/// logs. Throws ConfigError if the paths name several rounds, nothing determines a round, or it has
+/// no rules.
 mllog::rules::Choice choose_submission_round(const std::filesystem::path& folder,
                                              const FoundLogs& logs,
                                              const mllog::rules::RuleBook& book,

@@ -1,5 +1,4 @@
-// Reads logs and what lies beside them into a Report.
-// Hides threads.
+// Reads logs and the files next to them into a Report.
 #include "analysis/findings/make_report.h"
 
 #include <fstream>
@@ -28,7 +27,7 @@ void add_findings(std::vector<Finding>& to, std::vector<Finding> from) {
 
 using mllog::rules::Choice;
 
-/// What is read of each log.
+/// Reads a log and the files next to it.
 class Reader {
  public:
   explicit Reader(const ReadOptions& options)
@@ -36,7 +35,7 @@ class Reader {
         checker_(mllog::rules::embedded_rule_book(), mllog::rules::Warnings::kAllowed,
                  Gathered::kNothing) {}
 
-  /// `choice`: absent of standard input, and of what cannot be read.
+  /// `choice` is absent for standard input and unreadable logs.
   RunReport read(const FoundLog& found, const std::optional<Choice>& choice) {
     RunReport run;
     run.name = found.name;
@@ -67,7 +66,7 @@ class Reader {
     }
   }
 
-  /// What a log says that nobody judges.
+  /// Takes facts and findings of a log without judging it.
   static void take(ParsedLog log, std::optional<Choice> choice, RunReport& run) {
     if (!choice) {
       choice =
@@ -82,8 +81,8 @@ class Reader {
   LogChecker checker_;
 };
 
-/// Of the runs of one folder, with the mean of those that the score is made of, or without a score
-/// of those in the olympic mean.
+/// Computes the energy of the runs of one folder. Its mean is over the runs of the score, or
+/// without a score over those of the olympic mean.
 void measure_energy(SystemReport& system, const std::vector<RunReport>& runs) {
   std::vector<submission::TimedRun> timed;
   for (const RunReport& run : runs) {
@@ -104,7 +103,7 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
   for (const UnusablePath& path : found.problems) {
     report.problems.push_back({path.path, path.reason, path.missing});
   }
-  // Each in its place, so that the report does not depend on who was first.
+  // Results are stored by index, so that their order does not depend on the threads.
   Reader reader(options);
   const std::vector<std::optional<Choice>> choices =
       choose_rounds(found.logs, mllog::rules::embedded_rule_book(), {}, options.threads);

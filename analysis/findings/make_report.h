@@ -1,5 +1,4 @@
-// Reads logs and what lies beside them into a Report.
-// Hides how logs are found and read, and how they form sets.
+// Reads logs and the files next to them into a Report.
 #pragma once
 
 #include <iosfwd>
@@ -11,15 +10,15 @@
 namespace analysis {
 
 struct ReadOptions {
-  int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
-  std::istream* standard_input = nullptr;  ///< what the path "-" means
-  bool traces = true;                      ///< which may be large
-  bool scores = true;                      ///< which need each log's verdict
+  int threads = 0;                         ///< logs read concurrently; 0: one per CPU
+  std::istream* standard_input = nullptr;  ///< read for the path "-"
+  bool traces = true;                      ///< read traces, which may be large
+  bool scores = true;                      ///< compute scores, which need each log's verdict
 };
 
-/// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; of several
-/// paths, to the folder that they have in common. Never throws for what it reads: problems and
-/// findings tell.
+/// Reads the logs in `paths`, found by find_logs(). Names are relative to the path, or to the
+/// folder that several paths have in common. Never throws for what it reads: reports problems and
+/// findings.
 Report make_report(const std::vector<std::string>& paths, const ReadOptions& options = {});
 
 }  // namespace analysis

@@ -1,4 +1,4 @@
-// Everything that an analysis found.
+// The results of an analysis.
 #include "analysis/findings/report.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Everything that an analysis found: the input of the text, JSON, CSV and HTML writers.
+// The results of an analysis: the input of the text, JSON, CSV and HTML writers.
 #pragma once
 
 #include <filesystem>
@@ -15,19 +15,19 @@
 
 namespace analysis {
 
-/// One log and what lies beside it.
+/// One log and the files next to it.
 struct RunReport {
   std::string name;    ///< path relative to the PATH it was found under
-  std::string folder;  ///< the folder in that name, "." when there is none
+  std::string folder;  ///< the folder in `name`; "." if there is none
   std::filesystem::path path;
   RunFacts facts;
-  bool breaks_rules = false;  ///< its round's; where ReadOptions ask for scores
+  bool breaks_rules = false;  ///< of its round; only if ReadOptions::scores
   std::vector<Finding> findings;
   std::optional<Breakdown> log_parts;
   std::optional<RunTelemetry> telemetry;
   std::optional<RunTrace> trace;
 
-  /// Telemetry's subsystems where there are any, else the log's parts; null without either.
+  /// The telemetry's subsystems if present, else the log's parts; null without either.
   const Breakdown* best_breakdown() const;
 };
 
@@ -37,11 +37,11 @@ struct SystemReport {
   std::filesystem::path path;
   SystemFacts facts;
   std::vector<Finding> findings;
-  std::optional<submission::SetEnergy> energy;  ///< of a folder with power/
+  std::optional<submission::SetEnergy> energy;  ///< only for a folder with power/
 };
 
-/// What a system is called where its benchmark is known:
-/// "CSCS/results/daint/cosmoflow" as "CSCS/daint".
+/// The name of a system without results/ and its benchmark: "CSCS/daint" for
+/// "CSCS/results/daint/cosmoflow".
 std::string label_of(const SystemReport& system);
 
 /// A path that could not be read, and why.
@@ -52,7 +52,7 @@ struct Problem {
 };
 
 struct Report {
-  std::vector<RunReport> runs;  ///< in order of their names, numbers by value
+  std::vector<RunReport> runs;  ///< by name, numbers in names by value
   std::vector<SystemReport> systems;
   std::vector<Problem> problems;
 

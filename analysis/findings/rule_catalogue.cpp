@@ -1,5 +1,4 @@
-// Every rule that findings name, with what it means.
-// Hides that the audit, the check of submissions and the verdicts keep their rules apart.
+// The rules that findings name, with explanations.
 #include "analysis/findings/rule_catalogue.h"
 
 #include <fmt/format.h>
@@ -19,9 +18,9 @@
 namespace analysis {
 namespace {
 
-/// Of verdicts: the rules that stand in no file of rules.
 using enum mllog::Finding::Severity;
 
+/// The rules of verdicts that are in no rule file.
 constexpr CatalogueRule kOfVerdicts[] = {
     {"verdict", kError,
      "A log, folder or file breaks a rule of its round or of submissions; as a warning: what its "
@@ -58,7 +57,8 @@ std::string text_of(const CatalogueRule& rule) {
   return rule.advice.empty() ? text : text + fmt::format("  What to do: {}\n", rule.advice);
 }
 
-/// What the rounds ask of `key` in `file`, those that ask the same together; "" if none has it.
+/// What the rounds require of `key` in `file`, grouped by equal requirements; "" if no round has
+/// it.
 std::string text_of_verdict_rule(const std::string& file, const std::string& key,
                                  const mllog::rules::RuleBook& book) {
   std::vector<std::pair<std::string, std::vector<std::string>>> asked;  // words, rounds
@@ -98,7 +98,7 @@ const std::vector<CatalogueRule>& rule_catalogue() {
     std::vector<CatalogueRule> rules(std::begin(kOfVerdicts), std::end(kOfVerdicts));
     for (const AuditRule& rule : audit_rules()) rules.push_back(rule.entry);
     for (const mllog::rules::PlanRule& rule : mllog::rules::plan_rules()) {
-      // Logs tell of it too, so the audit has explained it.
+      // Also a rule of the audit, and so listed already.
       if (rule.name != mllog::rules::PlanRuleName::kRunResumed) rules.push_back(rule.entry);
     }
     const auto of_packages = submission::package_rules();

@@ -1,5 +1,4 @@
-// The rules that findings name, with what they mean.
-// Hides that the audit, the check of submissions and the verdicts keep their rules apart.
+// The rules that findings name, with explanations.
 #pragma once
 
 #include <string>
@@ -13,16 +12,17 @@ namespace analysis {
 
 using mllog::CatalogueRule;
 
-/// Those of every verdict, the audit, plans, and the check of a submission, each in its own order.
-/// Not those of the rounds' files of rules, which name them "file/key/aspect".
+/// The rules of every verdict, the audit, plans, and the check of a submission, each group in its
+/// own order. Does not include the rules in the rule files of rounds, which findings name
+/// "file/key/aspect".
 const std::vector<CatalogueRule>& rule_catalogue();
 
-/// What to do about a finding of that rule; "" for a rule that is not in the catalogue.
+/// What to do about a finding of rule `id`; "" for a rule that is not in the catalogue.
 std::string_view advice_on(std::string_view id);
 
 /// What `trainmark check --explain RULE` prints: a rule of the catalogue in full; for a rule of a
-/// verdict, "file/key" or "file/key/aspect", what each round asks of the key; for "all" the
-/// catalogue. Throws ConfigError for another name, with the nearest one.
+/// verdict, "file/key" or "file/key/aspect", what each round requires of the key; for "all" the
+/// catalogue. Throws ConfigError for an unknown rule, naming the nearest one.
 std::string explain_rule(const std::string& id, const mllog::rules::RuleBook& book);
 
 }  // namespace analysis

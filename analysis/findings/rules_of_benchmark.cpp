@@ -1,4 +1,4 @@
-// Which rule files a log of one benchmark may be judged by.
+// The rule files that may apply to a log of one benchmark.
 #include "analysis/findings/rules_of_benchmark.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 using mllog::rules::RuleFile;
 using mllog::rules::Ruleset;
 
-/// The files that a rule may go on with, when the benchmark is known and other values are not.
+/// The names of the files that `rule.then` may choose: for this benchmark, and for all values that
+/// other keys may have.
 std::vector<std::string> choices(const mllog::rules::Rule& rule, const std::string& benchmark) {
   std::string name = rule.then->file;
   const std::size_t hole = name.find("{}");

@@ -1,5 +1,4 @@
-// Which rule files a log of one benchmark may be judged by.
-// Hides how files follow each other.
+// The rule files that may apply to a log of one benchmark.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace analysis {
 
-/// In both divisions and with every optimizer, in the order of the chain.
+/// The files for both divisions and every optimizer, each after the file that chooses it.
 std::vector<const mllog::rules::RuleFile*> files_for(const mllog::rules::Ruleset& ruleset,
                                                      const std::string& benchmark);
 

@@ -1,4 +1,5 @@
-// The M runs of a folder of which N make a result, and the folders that hold some of them.
+// A group of M runs in a folder, of which N make a result, and the folders that hold some of its
+// runs.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +11,21 @@
 
 namespace analysis {
 
-/// A folder whose logs are all of runs of one group.
+/// A folder whose logs are all from runs of one group.
 struct PickedRuns {
   std::string folder;                 ///< its name in the report
-  std::vector<std::size_t> places;    ///< of the runs in RunChoice::order
-  std::optional<std::size_t> window;  ///< of RunChoice::windows; absent where the runs are none
+  std::vector<std::size_t> places;    ///< indices of the runs in RunChoice::order
+  std::optional<std::size_t> window;  ///< index in RunChoice::windows; absent for no window
 };
 
 struct RunGroup {
   std::string name;  ///< of the folder in the report
   std::string benchmark;
-  std::vector<std::size_t> files;  ///< of CheckReport::files, by name
-  RunChoice choice;                ///< its runs are `files`
+  std::vector<std::size_t> files;  ///< indices in CheckReport::files, by name
+  RunChoice choice;                ///< among the runs of `files`
   std::vector<PickedRuns> picked;  ///< by folder
 
-  /// The files of the window to submit, by launch; none where there is none.
+  /// The files of the window to submit, by launch; empty without such a window.
   std::vector<std::size_t> chosen_files() const;
   /// Whether no window makes a result.
   bool is_invalid() const { return choice.problem.empty() && !choice.chosen; }

@@ -1,5 +1,4 @@
-// The M runs of a folder of which N make a result.
-// Hides which runs count as failed, and how picked runs are recognised.
+// Groups of M runs, of which N make a result.
 #include "analysis/findings/run_groups.h"
 
 #include <fmt/format.h>
@@ -19,10 +18,10 @@
 namespace analysis {
 namespace {
 
-using Folders = std::map<std::string, std::vector<std::size_t>>;  ///< files by folder
+using Folders = std::map<std::string, std::vector<std::size_t>>;  ///< indices of files by folder
 
-/// Time to train of a run that counts for a score. Where the rules of a log's benchmark are not
-/// known, it counts if it reached its target.
+/// Time to train of a run that counts for a score. If the rules of its benchmark are not known, it
+/// counts if it reached its target.
 std::optional<double> time_of(const CheckedFile& file) {
   if (!file.facts || file.facts->resumed || file.verdict == Verdict::kFail) return std::nullopt;
   if (file.verdict == Verdict::kUnknown && !succeeded(*file.facts)) return std::nullopt;
@@ -50,7 +49,8 @@ bool takes_part(const CheckedFile& file) {
   return file.path != kStandardInput && !is_weak_folder(folder) && counts_for_a_set(folder);
 }
 
-/// Which of the group's runs each file is of; empty where one is of none.
+/// The group's run that each file is from, as sorted indices in RunChoice::order; empty if one is
+/// from none.
 std::vector<std::size_t> places_of(const CheckReport& report, const RunGroup& group,
                                    const std::vector<std::size_t>& files) {
   std::vector<std::size_t> places;
@@ -88,7 +88,7 @@ std::string minutes(const std::optional<double>& score_s) {
   return score_s ? fmt::format("{:.4g} min", *minutes_of(score_s)) : "no valid score";
 }
 
-/// What is wrong with runs that were picked.
+/// Reports picked runs that are not the window to submit.
 void tell_picked(CheckReport& report, const RunGroup& group, const PickedRuns& picked) {
   const RunChoice& choice = group.choice;
   const auto tell = [&](Rule rule, std::string text) {
@@ -117,7 +117,7 @@ void tell_picked(CheckReport& report, const RunGroup& group, const PickedRuns& p
   }
 }
 
-/// Whether the files are runs of one of the groups, which then holds them.
+/// Adds the files to the group that their runs belong to. Returns whether there is one.
 bool add_picked(const CheckReport& report, std::vector<RunGroup>& groups, const std::string& folder,
                 const std::vector<std::size_t>& files) {
   for (RunGroup& group : groups) {

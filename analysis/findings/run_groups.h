@@ -1,5 +1,4 @@
-// Finds the M runs of a folder of which N make a result, and the folders that hold some of them.
-// Hides which runs count as failed, and how picked runs are recognised.
+// Finds groups of M runs, of which N make a result, and the folders that hold some of their runs.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +11,24 @@ namespace analysis {
 struct CheckedFile;
 struct CheckReport;
 
-/// Which of these runs make a result. All are of one folder, by name.
+/// Chooses the runs that make a result. `runs` are the runs of one folder, by name.
 RunChoice choose_among(std::span<const CheckedFile* const> runs);
 
-/// Makes a group of each folder of `report`: of one with another number of logs than `expected` (M)
-/// its choice has a problem, unless all its logs are of runs of a group. Those of pruned results
-/// and of throughput runs are left out. Warnings about picked runs that are not the window to
-/// submit go to the report's sets.
+/// Makes a group of each folder of `report`. A folder without exactly `expected` (M) logs gets a
+/// choice with a problem, unless all its logs are from runs of one group: then the group lists it
+/// in `picked`. Leaves out folders of pruned results and of throughput runs. Adds findings to the
+/// report's sets for groups without a window to submit, and for picked runs that are not that
+/// window.
 void add_run_groups(CheckReport& report, std::int64_t expected);
 
-/// What the RCP test of the window to submit scales its score by; 1 where it did not pass, or was
-/// not made.
+/// The score factor of the RCP test on the window to submit; 1 if the test did not pass or was not
+/// made.
 double normalization_of(const CheckReport& report, const RunGroup& group);
 
-/// Whether a log is judged with its group, which forgives failed runs, and not by itself.
+/// Whether a log is judged as part of a group, which forgives failed runs.
 bool is_of_group(const CheckReport& report, const CheckedFile& file);
-/// Whether a log, one of report.files, is of a group with a window to submit, but not in that.
+/// Whether a log, an element of report.files, is in a group with a window to submit, but not in
+/// that window.
 bool is_left_out(const CheckReport& report, const CheckedFile& file);
 
 }  // namespace analysis

@@ -1,5 +1,4 @@
-// Numbers along an axis.
-// Hides logarithms and the choice of marks.
+// Scales of axes.
 #include "analysis/findings/scale.h"
 
 #include <fmt/format.h>
@@ -11,16 +10,17 @@ namespace analysis {
 namespace {
 
 constexpr double kLargest = 1e100;
-constexpr double kLongest = 1e12;  ///< that is written out
+constexpr double kLongest = 1e12;  ///< least value written with an exponent
 
-/// Of the span of the values, on each side.
+/// The margin on each side, as a share of the span of the values.
 constexpr double kRoom = 0.06;
-/// Of values that are all the same: of their size.
+/// The margin for equal values, as a share of their size.
 constexpr double kRoomOfOne = 0.1;
-/// Spans below this share of the values' size would leave no digits for marks.
+/// Spans below this share of the values' size count as zero: marks would have no digits to differ
+/// in.
 constexpr double kNarrow = 1e-9;
 
-/// The least of 1, 2 and 5 times the powers of ten that divides `span` into at most `most` parts.
+/// The least step of 1, 2 or 5 times a power of ten that divides `span` into at most `most` parts.
 double round_step(double span, std::size_t most) {
   const double least = span / static_cast<double>(most);
   const double power = std::pow(10.0, std::floor(std::log10(least)));
@@ -57,7 +57,7 @@ std::vector<Scale::Tick> powers_of_two(double low, double high, std::size_t most
 
 std::vector<Scale::Tick> round_numbers(double low, double high, std::size_t most) {
   double step = 0.0, first = 0.0, last = 0.0;
-  // Marks at both ends are one more than the parts between them.
+  // With marks at both ends, there is one mark more than parts.
   for (std::size_t parts = most; parts > 0; --parts) {
     step = round_step(high - low, parts);
     first = std::ceil(low / step - kNarrow);
@@ -80,7 +80,7 @@ Scale Scale::around(Kind kind, std::span<const double> values) {
   if (values.empty()) return {kind, 1.0, 2.0};
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   if (kind == Kind::kLogarithmic) {
-    // Twice as much at least, so that there is a mark to read one value by.
+    // A single value gets a factor of two on both sides, so that a power of two is in range.
     const double factor = *most > *least ? std::max(std::pow(*most / *least, kRoom), 1.15) : 2.0;
     return {kind, *least / factor, *most * factor};
   }

@@ -1,5 +1,4 @@
-// Numbers along an axis, on paper and on terminals.
-// Hides logarithms and the choice of marks.
+// Scales of axes: positions of values, and tick marks.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +8,29 @@
 
 namespace analysis {
 
-/// Whether a scale can hold the value: not so large that sums of a few overflow.
+/// Whether a scale can hold the value: finite, and so small that sums of a few do not overflow.
 bool is_drawable(double value);
 
 class Scale {
  public:
-  /// A logarithmic scale holds positive numbers and marks powers of two, as batch sizes are.
+  /// A logarithmic scale holds positive numbers and marks powers of two, as most batch sizes are
+  /// powers of two.
   enum class Kind { kLinear, kLogarithmic };
   struct Tick {
     double value = 0.0;
     std::string text;
   };
 
-  /// Holds all values, which are drawable (and positive where it is logarithmic), and some room on
-  /// both sides; from 1 to 2 where there are none.
+  /// A scale over all values, with a margin on both sides; from 1 to 2 without values. REQUIRES:
+  /// the values are drawable, and positive on a logarithmic scale.
   static Scale around(Kind kind, std::span<const double> values);
 
   /// 0 at low(), 1 at high().
   double at(double value) const;
   double low() const { return low_; }
   double high() const { return high_; }
-  /// Between the ends, rising; at most `most`, and at least one where the scale has room for a
-  /// mark.
+  /// At most `most` tick marks within the scale, rising; at least one if a mark lies within the
+  /// scale.
   std::vector<Tick> ticks(std::size_t most) const;
 
  private:

@@ -1,5 +1,4 @@
-// The runs of each folder together.
-// Hides which folders count.
+// Sets: the runs of each folder.
 #include "analysis/findings/sets.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The runs of each folder together.
-// Hides which folders count.
+// Sets: the runs of each folder.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +9,7 @@
 
 namespace analysis {
 
-/// One run and where its log lies. All of it outlives this.
+/// One run and the place of its log. What the pointers refer to must outlive this.
 struct PlacedRun {
   const std::string* folder = nullptr;  ///< its name in the report
   const std::filesystem::path* path = nullptr;
@@ -18,7 +17,7 @@ struct PlacedRun {
   bool breaks_rules = false;
 };
 
-/// A report for each folder with runs that count for a set, in the order of the folders' names.
+/// A report for each folder with runs that count for a set, by folder name.
 std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs);
 
 }  // namespace analysis

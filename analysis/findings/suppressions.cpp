@@ -1,5 +1,4 @@
-// Findings that somebody knows of and has answered.
-// Hides the file that names them, and how patterns are matched.
+// Suppressions of findings.
 #include "analysis/findings/suppressions.h"
 
 #include <fmt/format.h>
@@ -70,7 +69,7 @@ json parse(const fs::path& file) {
   }
 }
 
-/// Marks findings, and counts what each entry did.
+/// Marks findings, and counts the matches of each entry.
 class Marker {
  public:
   Marker(const std::vector<Suppression>& entries, std::vector<SuppressionUse>& uses)

@@ -1,5 +1,4 @@
-// What a set of runs on one system says together.
-// Hides the olympic rule and where the system's description is found.
+// The facts of a set of runs on one system.
 #include "analysis/findings/system_facts_of.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
 
-/// The JSON object in `path`; an empty one when there is no such file or it is damaged.
+/// The JSON object in `path`; empty if the file is absent, or damaged, which adds a finding.
 nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return nlohmann::json::object();
@@ -37,7 +36,7 @@ nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findin
   return nlohmann::json::object();
 }
 
-/// Submissions write numbers as strings, and "N/A" where there is none.
+/// A number, or a string that holds one: submissions write both, and "N/A" for none.
 std::optional<double> lenient_number(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return std::nullopt;
@@ -63,7 +62,7 @@ std::string text_of(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// As text_of(); "N/A" is none.
+/// As text_of(), but "" for "N/A".
 std::string model_of(const nlohmann::json& object, const char* key) {
   const std::string name = text_of(object, key);
   return name == "N/A" ? "" : name;
@@ -112,7 +111,7 @@ std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& m
 
 using Read = std::optional<double> (*)(const RunFacts&);
 
-/// The figure of every run; empty when one lacks it.
+/// The figure of every run; empty if a run lacks it.
 std::vector<double> values_of(const std::vector<const SetMember*>& runs, Read read) {
   std::vector<double> values;
   for (const SetMember* run : runs) {
@@ -123,7 +122,7 @@ std::vector<double> values_of(const std::vector<const SetMember*>& runs, Read re
   return values;
 }
 
-/// Absent when a run lacks the figure.
+/// Absent if a run lacks the figure.
 std::optional<double> mean(const std::vector<const SetMember*>& runs, Read read) {
   const std::vector<double> values = values_of(runs, read);
   return values.empty() ? std::nullopt : std::optional(mean_of(values));
@@ -140,7 +139,7 @@ std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, R
   return static_cast<double>(runs.size()) / sum;
 }
 
-/// Sample standard deviation; absent for fewer than two runs, and when one lacks the figure.
+/// Sample standard deviation; absent for fewer than two runs, and if a run lacks the figure.
 std::optional<double> deviation(const std::vector<const SetMember*>& runs, Read read) {
   const std::vector<double> values = values_of(runs, read);
   return values.size() < 2 ? std::nullopt : std::optional(sample_stdev(values));
@@ -157,7 +156,7 @@ void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
   system.ttt_median_s = base::median_of(times);
 }
 
-/// Those of training, and those of the evaluations that went with an epoch.
+/// Samples of training and evaluation per epoch.
 std::optional<double> samples_per_epoch(const RunFacts& facts) {
   const auto eval_samples = number(facts.config_value(keys::kEvalSamples));
   const auto samples = facts.progress.samples_run, epochs = facts.progress.epochs_run;
@@ -197,7 +196,7 @@ std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs)
   return analysis::variation_of(points);
 }
 
-/// The first `count` to start, by time.
+/// The `count` runs that started first, sorted by time to train.
 std::vector<const SetMember*> first_started(std::vector<const SetMember*> runs, std::size_t count) {
   std::ranges::stable_sort(runs, {}, [](const SetMember* run) { return run->facts->run_start_ms; });
   runs.resize(count);
@@ -205,7 +204,8 @@ std::vector<const SetMember*> first_started(std::vector<const SetMember*> runs, 
   return runs;
 }
 
-/// Those of `good`, by time, that olympic scoring keeps; all others of the set fail.
+/// The runs that olympic scoring keeps. `good` are the runs that count, by time to train; all
+/// others of the set count as failed.
 std::vector<const SetMember*> kept(std::vector<const SetMember*> good, const SystemFacts& system,
                                    const std::string& round) {
   const auto runs = static_cast<std::size_t>(system.runs);
@@ -250,7 +250,8 @@ std::optional<double> instance_scale(const RunFacts& facts) {
   return *nodes * std::max(accelerators, 1.0);
 }
 
-/// Instances trained at the same time: from the first start to the last stop.
+/// For instances trained at the same time: the time from the first start to the last stop, and the
+/// scale of an instance.
 void rate_instances(const std::vector<const SetMember*>& good, SystemFacts& system) {
   if (good.empty()) return;
   double start = *good.front()->facts->run_start_ms;

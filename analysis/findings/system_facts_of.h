@@ -1,5 +1,4 @@
-// Finds what the runs of one set say together.
-// Hides the olympic rule and where the system's description is found.
+// The facts of a set of runs on one system.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +8,9 @@
 
 namespace analysis {
 
-/// `folder` holds the set's logs; scaling.json in it and ../../systems/<system>.json of the
-/// submission around it are read when they exist, and damaged ones are added to `findings`.
+/// `folder` holds the set's logs. Also reads, if present, scaling.json in it and
+/// systems/<system>.json of the submission around it (entry.json for Training 0.5). Adds a finding
+/// for each damaged file, and the findings of audit_set().
 SystemFacts system_facts_of(const std::filesystem::path& folder,
                             const std::vector<SetMember>& members, std::vector<Finding>& findings);
 

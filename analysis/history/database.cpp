@@ -1,5 +1,4 @@
 // An SQLite database and its statements.
-// Hides the C interface.
 #include "analysis/history/database.h"
 
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ struct StatementTraits {
   static void close(Raw raw) { sqlite3_finalize(raw); }
 };
 
-/// Another process may write at the same time, for as long as it takes to read a few logs.
+/// How long to wait for another process that writes, which takes as long as reading a few logs.
 constexpr int kPatienceMs = 10000;
 
 }  // namespace

@@ -1,5 +1,4 @@
 // An SQLite database and its statements.
-// Hides the C interface, and that it keeps text of its own.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +10,22 @@ namespace analysis::history {
 
 class Statement;
 
-/// All calls throw DataError for a file that is no database or a damaged one, else SystemError,
-/// naming the file and what SQLite says.
+/// All calls throw DataError if the file is not a database or is damaged, else SystemError.
+/// Messages have the name of the file and what SQLite says.
 class Database {
  public:
-  /// Opens or makes the file; ":memory:" for none.
+  /// Opens or creates the file; ":memory:" is a database without a file.
   explicit Database(std::string path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   const std::string& path() const { return path_; }
-  /// One or several statements without results.
+  /// Runs one or several statements without results.
   void run(const std::string& sql);
-  /// A pragma's number, such as user_version.
+  /// The number of a pragma, such as user_version.
   std::int64_t pragma(const std::string& name);
-  /// Ends a transaction that failed; SQLite may have done so itself.
+  /// Rolls back a transaction that failed, if SQLite has not done so itself.
   void roll_back() noexcept;
 
  private:
@@ -37,8 +36,8 @@ class Database {
   std::unique_ptr<Handle> handle_;
 };
 
-/// A prepared statement; parameters are bound and columns read in their order. The database
-/// outlives it.
+/// A prepared statement. Parameters are bound, and columns read, from left to right. The database
+/// must outlive it.
 class Statement {
  public:
   Statement(Database& database, const std::string& sql);
@@ -49,7 +48,7 @@ class Statement {
   Statement& bind(const std::string& text);
   Statement& bind(std::int64_t number);
   Statement& bind(const std::optional<double>& number);
-  /// The next row; false where there is none. A statement that is done can be bound again.
+  /// Steps to the next row; false if there is none. A statement that is done can be bound again.
   bool step();
   std::string text();
   std::int64_t integer();

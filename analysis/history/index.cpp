@@ -1,5 +1,4 @@
-// The memory of runs.
-// Hides the database, and which files changed since it was written.
+// Index of past runs.
 #include "analysis/history/index.h"
 
 #include <fmt/format.h>
@@ -18,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Raised when the tables, or what is read from logs, change.
+/// Increased when the tables, or the data read from logs, change.
 constexpr std::int64_t kVersion = 1;
-/// "tmRH": what tells the index from other databases.
+/// "tmRH": distinguishes the index from other databases.
 constexpr std::int64_t kApplication = 0x746d5248;
 
 constexpr char kTables[] = R"(
@@ -34,13 +33,13 @@ CREATE TABLE settings (
 CREATE INDEX runs_by_time ON runs (started_ms);
 )";
 
-/// A log that is there, and what was read of it.
+/// A log in the folder; `stamp`: see stamp_of().
 struct Present {
   std::string name, stamp;
   fs::path path;
 };
 
-/// Runs `work` as a whole or not at all.
+/// Runs `work` in a transaction, which is rolled back if it throws.
 template <class Work>
 void transact(Database& database, const Work& work) {
   database.run("BEGIN IMMEDIATE");
@@ -70,7 +69,7 @@ struct Index::State {
     try {
       open(file);
     } catch (const base::DataError& error) {
-      // Only what has the index's own name is certainly nobody else's.
+      // Only a file with the index's name is certainly ours to remove.
       if (file.filename() != Index::kFile) {
         throw base::DataError(fmt::format(
             "{}; expected an index of runs, or no file: delete it if it was one", error.what()));
@@ -88,7 +87,7 @@ struct Index::State {
     database->run("PRAGMA foreign_keys = ON");
     transact(*database, [&] { prepare(file); });
   }
-  /// Another process may be about to do the same: all of it is one transaction.
+  /// Creates or checks the tables. Call it in a transaction, as another process may do the same.
   void prepare(const fs::path& file) {
     const bool is_ours = database->pragma("application_id") == kApplication;
     if (!is_ours && !is_empty(*database)) {
@@ -189,11 +188,11 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
       read[i] = std::string(error.what());
     }
   });
-  // All of it or nothing: a search from another shell never sees half of an update.
+  // One transaction, so that a search by another process never sees half of an update.
   transact(*state_->database, [&] {
     for (std::size_t i = 0; i < read.size(); ++i) {
       if (const auto* run = std::get_if<ReadRun>(&read[i])) {
-        // What is not whole is read again, and told, each time.
+        // A run with a problem is read, and the problem reported, at each update.
         state_->keep(run->run, run->problem.empty() ? to_read[i].stamp : "");
         ++update.read;
         if (!run->problem.empty()) update.problems.push_back(run->problem);
@@ -202,7 +201,7 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
         update.problems.push_back(std::get<std::string>(read[i]));
       }
     }
-    if (!walked_all) return;  // what was not seen may still be there
+    if (!walked_all) return;  // logs that were not seen may still exist
     for (const auto& [log, stamp] : known) {
       state_->forget(log);
       ++update.forgotten;
@@ -263,16 +262,16 @@ const std::vector<std::pair<std::string, std::string>>& past_run_definitions() {
       {"system", "folder above that of the log: results/<system>/<workload>/result_<n>.txt"},
       {"started", "run_start of the log, UTC"},
       {"revision",
-       "of the program that ran, as its telemetry has it; -dirty: with changes that were not "
+       "of the program that ran, from its telemetry; -dirty: with changes that were not "
        "committed"},
       {"settings",
        "resolved configuration and ranks; of other programs' logs batch size, data, optimizer, "
        "nodes, ranks and division"},
       {"changes",
-       "settings other than in the run before of the same workload and system; seeds and places of "
-       "files do not count"},
+       "settings that differ from the previous run of the same workload and system; seeds and "
+       "paths of files do not count"},
       {"ttt_s", "time to train: run_stop - run_start; absent for a resumed run"},
-      {"train_throughput", "samples trained over the time in epochs outside evaluations"},
+      {"train_throughput", "samples trained / time in epochs outside evaluations"},
   };
   return all;
 }

@@ -1,5 +1,4 @@
-// The memory of runs: an index of a folder of results, which remain the truth.
-// Hides the database, and which files changed since it was written.
+// Index of past runs: a database that is derived from a folder of results.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +13,41 @@
 
 namespace analysis::history {
 
-/// What is searched for; what is empty is not asked.
+/// Conditions that runs must meet; empty ones do not apply.
 struct Query {
   std::string workload, system;                               ///< whole names
   std::string outcome;                                        ///< "success", "aborted", ...
-  std::string revision;                                       ///< how it begins
+  std::string revision;                                       ///< its beginning
   std::string text;                                           ///< part of the log's name
-  std::vector<std::pair<std::string, std::string>> settings;  ///< name and value, all of them
+  std::vector<std::pair<std::string, std::string>> settings;  ///< names and values; all must match
   std::optional<std::int64_t> since_ms;                       ///< started then or later
 };
 
-/// What an update did.
+/// The result of an update.
 struct Update {
   std::int64_t read = 0, kept = 0, forgotten = 0;  ///< logs
   std::vector<std::string> problems;               ///< what could not be read, and why
-  std::string rebuilt_because;                     ///< "" where the index was usable
+  std::string rebuilt_because;                     ///< "" if the index was usable
 };
 
-/// For one thread; several processes may have the same file. All calls throw SystemError where the
+/// For one thread; several processes may use the same file. All calls throw SystemError if the
 /// database cannot be read or written.
 class Index {
  public:
   /// Name of the index within the folder of results.
   static constexpr char kFile[] = ".trainmark-history.sqlite";
-  /// `file` may be ":memory:". An index of another version is made anew, and so is a damaged file
-  /// of the name kFile. Throws ConfigError for another program's
-  /// database, DataError for any other file that is there and no index.
+  /// `file` may be ":memory:". Rebuilds an index of another version, and a damaged file with the
+  /// name kFile. Throws ConfigError for a database of another program, DataError for any other
+  /// existing file that is not an index.
   explicit Index(const std::filesystem::path& file);
   ~Index();
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
-  /// Reads logs below `folder` that are new or changed (all, if `anew`), and forgets those that are
-  /// gone.
+  /// Reads logs below `folder` that are new or changed (all if `anew`), and removes those that are
+  /// gone from the index.
   Update update(const std::filesystem::path& folder, bool anew, int threads);
-  /// Newest first.
+  /// The runs that meet `query`, newest first.
   std::vector<PastRun> find(const Query& query);
 
  private:

@@ -1,5 +1,4 @@
-// One run as the memory of runs keeps it.
-// Hides where its facts are read.
+// A past run, as the index stores it.
 #include "analysis/history/past_run.h"
 
 #include <fmt/format.h>
@@ -23,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 
-/// The folder above the one of the log: results/<system>/<workload>/result_<n>.txt.
+/// The folder above that of the log: results/<system>/<workload>/result_<n>.txt.
 std::string system_of(const fs::path& log) {
   return full_path(log).parent_path().parent_path().filename().string();
 }
@@ -35,7 +34,7 @@ std::string revision_of(const RunTelemetry& telemetry) {
   return "";
 }
 
-/// Of runs of other programs: what the log says of batch, data and size.
+/// For runs of other programs: batch size, data, optimizer, nodes, ranks and division from the log.
 std::map<std::string, std::string> logged_settings(const RunFacts& facts) {
   std::map<std::string, std::string> settings;
   for (const char* const key :

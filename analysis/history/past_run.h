@@ -1,5 +1,4 @@
-// One run as the memory of runs keeps it.
-// Hides where its facts are read.
+// A past run, as the index stores it.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +9,18 @@
 
 namespace analysis::history {
 
-/// Definitions of all figures stand in past_run_definitions().
+/// past_run_definitions() has the definitions.
 struct PastRun {
   std::string log;               ///< relative to the folder of results
-  std::string workload, system;  ///< "" where nothing tells
-  std::string outcome;           ///< as RunFacts has it
+  std::string workload, system;  ///< "" if unknown
+  std::string outcome;           ///< text of RunFacts::outcome
   bool resumed = false;
-  std::int64_t started_ms = 0;  ///< of the calendar; 0 where the log has no run_start
+  std::int64_t started_ms = 0;  ///< since 1970; 0 if the log has no run_start
   std::optional<double> ttt_s, epochs, train_throughput, best_quality;
   std::string revision;                         ///< of the program; "" for other programs' runs
   std::map<std::string, std::string> settings;  ///< configuration, flat
 
-  /// As analysis::succeeded().
+  /// Same condition as analysis::succeeded().
   bool succeeded() const { return outcome == "success" && !resumed && ttt_s.value_or(0.0) > 0.0; }
 };
 
@@ -32,13 +31,13 @@ struct ReadRun {
 /// Reads log, telemetry and configuration. Throws for a log or configuration that cannot be read.
 ReadRun read_past_run(const std::filesystem::path& log, const std::string& name);
 
-/// When any of the files it is read from changed: sizes and times as text.
+/// Sizes and times, as text, of the files that read_past_run() reads: different if any has changed.
 std::string stamp_of(const std::filesystem::path& log);
 
-/// "570ab90223c8" or "570ab90223c8-dirty"; "" of none.
+/// "570ab90223c8" or "570ab90223c8-dirty"; "" for "".
 std::string short_revision(const std::string& revision);
 
-/// Whether a setting says what a run does; seed, places of results and submission do not.
+/// Whether a setting affects how a run trains; seed, paths of results and submission data do not.
 bool is_comparable(const std::string& setting);
 
 }  // namespace analysis::history

@@ -1,5 +1,4 @@
-// Whether the newest runs of a kind are slower than the last good ones before them.
-// Hides which runs are of one kind, and which of them are good.
+// Compares the newest runs of a kind with the last good ones before them.
 #include "analysis/history/regression.h"
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ using comparison::exchange_p_values;
 using comparison::kLevel;
 using comparison::least_p_value;
 
-/// Runs of one revision, in a row.
+/// All runs of one revision.
 struct Batch {
   std::string revision;
   std::vector<const PastRun*> runs;
@@ -78,7 +77,7 @@ constexpr Figure kFigures[] = {
     {"training throughput", "samples/s", false,
      [](const PastRun& run) { return run.train_throughput; }}};
 
-/// Empty where a run lacks the figure.
+/// The figure of each run; empty if a run lacks it.
 std::vector<double> values_of(const Batch& batch, Read read) {
   std::vector<double> values;
   for (const PastRun* run : batch.runs) {
@@ -100,7 +99,7 @@ Change judged(const ChangedFigure& figure) {
   return figure.slower > 1.0 ? Change::kSlower : Change::kFaster;
 }
 
-/// The figures that both have, judged together.
+/// The figures that both have, with p-values adjusted for each other.
 std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::uint64_t seed) {
   std::vector<ChangedFigure> figures;
   std::vector<std::vector<double>> first, second;
@@ -123,7 +122,7 @@ std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::u
   return figures;
 }
 
-/// What is worst stands for all.
+/// The change that stands for all figures: slower, else faster, else the same.
 Change worst_of(const std::vector<ChangedFigure>& figures) {
   for (const Change change : {Change::kSlower, Change::kFaster, Change::kSame}) {
     for (const ChangedFigure& figure : figures) {
@@ -141,8 +140,8 @@ std::optional<double> least_p(const Trend& trend) {
   return least;
 }
 
-/// Many kinds of runs must not find a difference by their number: each trend counts by its least
-/// p-value, and its others follow.
+/// Adjusts p-values for the number of trends: the smallest p-value of each trend by Holm's method,
+/// its others by the same factor.
 void adjust(std::vector<Trend>& trends) {
   std::vector<std::optional<double>> p_values;
   for (const Trend& trend : trends) p_values.push_back(least_p(trend));
@@ -221,15 +220,16 @@ std::string sentence(const Trend& trend) {
 const std::vector<std::pair<std::string, std::string>>& trend_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"trend",
-       "runs of one workload, system and configuration (seeds and places of files do not count): "
+       "runs of one workload, system and configuration (seeds and paths of files do not count): "
        "those of the newest revision against those of the last revision before it whose runs all "
        "reached the target. A revision's runs are taken together, whenever they ran"},
-      {"slower", "mean of the newest over that of the last good ones, of throughput the inverse"},
+      {"slower",
+       "mean of the newest runs / mean of the last good ones; for throughput the inverse"},
       {"p_value",
-       "how often runs that change sides at random are as far apart in the mean logarithm of "
-       "either figure; slower and faster are told below 0.04, after an adjustment for the number "
-       "of trends (Holm). Absent where the runs are too few: 4 of each revision are enough for "
-       "one trend"},
+       "how often runs that are exchanged at random between the revisions are at least as far "
+       "apart in the mean logarithm of either figure; slower and faster are reported below 0.04, "
+       "after an adjustment for the number of trends (Holm). Absent with too few runs: 4 of each "
+       "revision are enough for one trend"},
   };
   return all;
 }

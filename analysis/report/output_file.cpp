@@ -1,5 +1,4 @@
 // Writes a whole file or nothing.
-// Hides the making of folders.
 #include "analysis/report/output_file.h"
 
 #include "runner/base/error.h"

@@ -1,5 +1,4 @@
-// The summary of a run set.
-// Hides which logs count, and the words.
+// Summary of a set of runs.
 #include "analysis/report/set_summary.h"
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Wide enough for the table, whatever terminal the summary is printed on later.
+/// Columns of the text. Fixed, as the summary may later be printed on another terminal.
 constexpr std::size_t kWidth = 100;
 constexpr double kPercent = 100.0;
 
@@ -33,7 +32,7 @@ std::string text_of(const Json& object, const char* key) {
 
 bool is_together(const Json& facts) { return text_of(facts, "mode") == "together"; }
 
-/// "training/3 rules broken: ..." in one line; "" for a log that complies.
+/// "breaks RULESET: TEXT", with the first error; "" for a log that does not fail.
 std::string rule_breaks(const CheckedFile& log) {
   if (log.verdict != Verdict::kFail) return "";
   for (const mllog::rules::KeyFinding& found : log.judgement.findings) {
@@ -43,7 +42,7 @@ std::string rule_breaks(const CheckedFile& log) {
   return "breaks " + log.judgement.ruleset;
 }
 
-/// The logs of the members, judged, by their names.
+/// The members' logs, judged, by file name.
 std::map<std::string, CheckedFile> judged_logs(const Json& facts) {
   std::vector<std::string> paths;
   std::error_code failed;
@@ -57,7 +56,7 @@ std::map<std::string, CheckedFile> judged_logs(const Json& facts) {
   const mllog::rules::RuleBook& book = mllog::rules::embedded_rule_book();
   JudgingOptions options;
   options.wanted.round = text_of(facts, "round");
-  options.reading.threads = 1;  // other ranks, and other runs of this node, may be at work
+  options.reading.threads = 1;  // other ranks and other runs may be using this node
   options.reading.traces = false;
   CheckReport report = check_logs(paths, book, options);
   for (CheckedFile& log : report.files) {
@@ -91,7 +90,8 @@ class Summary {
   }
 
  private:
-  /// Whether it stays as it is. Of those that started together none begins again.
+  /// Whether the member does not run again. Once instances have started together, one that was cut
+  /// off is not repeated.
   bool is_over(const Json& member) const {
     const std::string state = text_of(member, "state");
     return state == "finished" || (state == "cut_off" && document_["started"] == true);
@@ -119,7 +119,7 @@ class Summary {
   SetThroughput throughput_;
 };
 
-/// Adds what the member's log says.
+/// Adds figures from the member's log.
 void Summary::take(Json& member) {
   for (const char* key : {"time_to_train_s", "epochs", "quality", "complies", "ruleset"}) {
     member[key] = nullptr;

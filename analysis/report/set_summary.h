@@ -1,5 +1,4 @@
-// The summary of a run set: its score or its throughput by the rules, its spread, and what failed.
-// Hides which logs count, and the words.
+// Summary of a set of runs: score or throughput by the rules, spread, and failures.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,17 +6,16 @@
 
 namespace analysis::report {
 
-/// As JSON, and for people.
 struct SetSummary {
   nlohmann::json document;
-  std::string text;
+  std::string text;  ///< for people
 };
 
-/// `facts` are those of the runner's set_facts(): folder, command, the round whose rules judge and
-/// score (null: the logs decide), and what is known of each member. The document is these facts
-/// with what the members' logs say: of each member time_to_train_s, epochs, quality, complies; and
-/// "score", "throughput", "spread", "pruned", "missing", "failures", "text" (see docs/sets.md).
-/// Never throws for what the logs hold.
+/// `facts` come from the runner's set_facts(): folder, command, the round whose rules judge and
+/// score (null: chosen from the logs), and the state of each member. The document adds to these
+/// facts, from the members' logs: time_to_train_s, epochs, quality, complies and ruleset of each
+/// member; and "benchmark", "score", "throughput", "spread", "pruned", "pruning", "missing",
+/// "failures", "text" (see docs/sets.md). Never throws for the content of logs.
 SetSummary summarize_set(const nlohmann::json& facts);
 
 }  // namespace analysis::report

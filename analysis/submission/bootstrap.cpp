@@ -1,5 +1,4 @@
-// How often a set that converges as the reference passes the RCP test.
-// Hides the draws and the bins.
+// Estimates how often a set that converges like the reference passes the RCP test.
 #include "analysis/submission/bootstrap.h"
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::array kShares = {0.01, 0.05, 0.50, 0.95, 0.99};
 constexpr double kMostBins = 24.0;
-/// Means that differ by a smaller share are the same, but for the order of their sums.
+/// Means whose relative difference is smaller are equal up to the order of summation.
 constexpr double kRounding = 1e-9;
 
 std::size_t index_of(const ReferenceSet& set, double batch_size) {
@@ -32,7 +31,7 @@ std::size_t index_of(const ReferenceSet& set, double batch_size) {
                   set.benchmark, batch_size, sizes));
 }
 
-/// The mean of a set of runs that are drawn with replacement.
+/// The mean of one set of runs drawn with replacement.
 double mean_of_draw(const std::vector<double>& runs, const ReferenceSet& set,
                     base::RandomStream& stream) {
   std::vector<double> drawn;
@@ -43,12 +42,12 @@ double mean_of_draw(const std::vector<double>& runs, const ReferenceSet& set,
   return mean_of(without_extremes(drawn, set.dropped_each_end));
 }
 
-/// Means are as fine as the logs' epochs, so bins are a number of their steps wide: else some would
-/// hold more of them than others.
+/// Means have a step, that of the epochs in logs. A bin is a whole number of steps wide; else some
+/// bins would cover more of the possible means than others.
 std::vector<Bootstrap::Bin> histogram_of(const std::vector<double>& sorted, double least) {
   const double first = sorted.front();
   const double span = sorted.back() - first;
-  double step = std::abs(first);  // of means that are all the same
+  double step = std::abs(first);  // if all means are equal
   if (span > kRounding * std::abs(first)) step = span;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const double between = sorted[i] - sorted[i - 1];

@@ -1,5 +1,4 @@
-// Energy of the runs of a folder that holds power/.
-// Hides the files, the formula, and which runs olympic scoring keeps.
+// Energy of the runs of a folder with power/.
 #include "analysis/submission/energy.h"
 
 #include <algorithm>
@@ -54,7 +53,7 @@ constexpr std::array kDefinitions = {
                      "estimate; 1 without one"},
 };
 
-/// Of a name such as node_12.txt.
+/// The source of a log with a name such as node_12.txt.
 std::optional<PowerSource> source_of(const std::string& name) {
   if (name.starts_with("node_")) return PowerSource::kNode;
   if (name.starts_with("sw_")) return PowerSource::kSwitch;
@@ -65,7 +64,7 @@ mllog::Finding power_finding(const std::string& text) {
   return {Severity::kWarning, 0, 0, text, "power.log"};
 }
 
-/// The official summarizer passes over logs of another extension, and so over a part of the system.
+/// A log without the extension .txt: the official summarizer skips it, and so a part of the system.
 PowerLog misnamed_log(PowerSource source) {
   PowerLog log;
   log.source = source;
@@ -76,7 +75,7 @@ PowerLog misnamed_log(PowerSource source) {
 /// Nodes before switches, as their names sort.
 std::vector<NamedPowerLog> read_logs(const fs::path& folder) {
   std::vector<NamedPowerLog> logs;
-  std::string problem;  // told by the check of names
+  std::string problem;  // reported by the check of names
   for (const fs::path& file : entries_of(folder, problem)) {
     const std::string name = file.filename().string();
     const std::optional<PowerSource> source = source_of(name);
@@ -103,7 +102,7 @@ RunEnergy energy_of_run(const fs::path& set, const TimedRun& timed) {
   run.folder = "power/" + fs::path(timed.file).stem().string();
   run.time_to_train_s = timed.time_to_train_s;
   std::error_code failed;
-  if (!fs::is_directory(set / run.folder, failed)) return run;  // told by the check of names
+  if (!fs::is_directory(set / run.folder, failed)) return run;  // reported by the check of names
   run.logs = read_logs(set / run.folder);
   if (run.count(PowerSource::kNode) == 0) {
     run.findings.push_back(
@@ -116,7 +115,7 @@ RunEnergy energy_of_run(const fs::path& set, const TimedRun& timed) {
   return run;
 }
 
-/// Over the runs that count; absent where one of them has no energy.
+/// The mean over the runs that count; absent if one of them has no energy.
 std::optional<double> mean_energy(const std::vector<RunEnergy>& runs) {
   double sum = 0.0, counted = 0.0;
   for (const RunEnergy& run : runs) {

@@ -1,5 +1,4 @@
 // The check of a submission.
-// Hides the order of the checks.
 #include "analysis/submission/package_check.h"
 
 #include <fmt/format.h>
@@ -29,10 +28,10 @@ namespace fs = std::filesystem;
 constexpr char kParams[] = "package_checker_params";
 /// Seeds and convergence are checked from this round on.
 constexpr char kFirstRound[] = "1.0";
-/// Score factors are written with this precision at least.
+/// Score factors are written to at least this precision.
 constexpr double kFactorTolerance = 1e-4;
 
-/// What a package_checker_params file, or the command line, switches off.
+/// The checks that package_checker_params or the command line switch off.
 struct Bypasses {
   bool rcp = false, seeds = false;
 };
@@ -276,7 +275,7 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
   const bool is_there = fs::exists(path, failed);
   if (is_there) set.scaling_factor = scaling_factor(folder, path);
   if (!set.rcp || folder.scaling == Scaling::kWeak || (is_there && !set.scaling_factor)) return;
-  // Where the test failed, the committee may have set a factor of its own.
+  // If the test failed, the committee may have set a factor of its own.
   if (!set.rcp->passed || set.rcp->bypassed) return;
   const double found = set.scaling_factor.value_or(1.0);
   const double expected = set.rcp->normalization;
@@ -288,7 +287,7 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
                     : fmt::format("no scaling.json, but the RCP test scales by {:.6f}", expected));
 }
 
-/// The files whose mean is the score; none of a throughput: instances that are trained at the same
+/// The files whose mean is the score; empty for throughput, as instances that train at the same
 /// time have no mean.
 std::vector<std::string> SubmissionCheck::counting_runs(const PackageRuns& runs,
                                                         const PackageSet& set) const {
@@ -309,7 +308,7 @@ void SubmissionCheck::measure_time(const PackageRuns& runs,
   std::vector<double> times;
   for (const PackageRun& run : runs.runs) {
     if (std::find(counting.begin(), counting.end(), run.file) == counting.end()) continue;
-    times.push_back(run.log.time_to_train_s.value_or(0.0));  // olympic_runs() wants all of them
+    times.push_back(run.log.time_to_train_s.value_or(0.0));  // olympic_runs() requires it
   }
   if (!times.empty()) set.time_to_train_s = mean_of(times);
 }

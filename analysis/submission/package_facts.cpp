@@ -1,5 +1,4 @@
-// What the rounds ask of a submission's layout and system descriptions.
-// Hides the data file.
+// The requirements of the rounds on a submission's layout and system descriptions.
 #include "analysis/submission/package_facts.h"
 
 #include <fmt/format.h>

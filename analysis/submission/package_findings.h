@@ -1,5 +1,4 @@
 // Findings about a package, and the runs of one of its folders.
-// Hides nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +15,14 @@ namespace analysis::submission {
 
 using Severity = mllog::Finding::Severity;
 
-/// Findings in the order they are made.
+/// Collects findings in the order in which they are added.
 class PackageFindings {
  public:
   void add(Severity severity, const std::string& path, const char* rule, const std::string& text,
            std::int64_t line = 0, std::int64_t column = 0) {
     all_.push_back({path, {severity, line, column, text, rule}});
   }
-  /// Of a rule with one severity.
+  /// For a rule with a fixed severity.
   void add(const std::string& path, const char* rule, const std::string& text,
            std::int64_t line = 0, std::int64_t column = 0) {
     add(path, package_finding(rule, text, line, column));
@@ -40,14 +39,14 @@ class PackageFindings {
   std::vector<PackageFinding> all_;
 };
 
-/// One result file, read.
+/// One result file and its log.
 struct PackageRun {
   std::string file;  ///< "result_1.txt"
   std::string name;  ///< path below the root of the check
   PackageLog log;
 };
 
-/// A benchmark folder with its runs. The folder outlives it.
+/// A benchmark folder with its runs. The folder must outlive this.
 struct PackageRuns {
   const BenchmarkFolder* folder = nullptr;
   std::vector<PackageRun> runs;

@@ -1,5 +1,4 @@
-// What the check of a submission needs of one log, record by record.
-// Hides which records those are.
+// Collects from the records of a log what the check of a submission needs.
 #include "analysis/submission/package_log.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The rules of the check of packages, each in a sentence.
+// The rules of the package check, each in a sentence.
 #include "analysis/submission/package_rules.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ constexpr std::array kRules = {
         kPolicies, "Add benchmarks/<benchmark>/ with the code that was run."},
     CatalogueRule{
         "package.scaling-folder", kError,
-        "In HPC since 1.0 only the folders strong and weak stand between system and "
+        "In HPC since 1.0 only the folders strong and weak are allowed between system and "
         "benchmark; the official checker stops at another.",
         kPackageChecker,
         "Move the benchmark's folder into strong/ (time to train) or weak/ (throughput)."},
@@ -61,7 +61,7 @@ constexpr std::array kRules = {
                   "Move the logs to the folder of their benchmark."},
     CatalogueRule{
         "package.stray-entry", kWarning,
-        "Beside results stand only package_checker_params, scaling.json, compliance_* and "
+        "Next to results are only package_checker_params, scaling.json, compliance_* and "
         "rcp_checker.log, and the folders logs, raw_logs, power and pruned_results.",
         kPackageChecker,
         "Move it out of the folder of results, perhaps to the system's code in benchmarks/."},
@@ -125,7 +125,7 @@ constexpr std::array kRules = {
     CatalogueRule{"seed.repeated", std::nullopt,
                   "The triple of file, lineno and seed occurs once in the logs of a folder.",
                   kSeedChecker, "Repeat the runs with seeds of their own."},
-    CatalogueRule{"seed.several", kNote, "A log with several seeds is told of.", kSeedChecker,
+    CatalogueRule{"seed.several", kNote, "A log with several seeds is reported.", kSeedChecker,
                   "Make sure that each seed of the log differs from those of the other runs."},
     CatalogueRule{
         "seed.identical-instances", kWarning,
@@ -136,11 +136,10 @@ constexpr std::array kRules = {
         "S <= T <= M S: the system of the description is no smaller than an instance and no "
         "larger than all instances, pruned ones too, at once.",
         kHpcRules, "Correct number_of_nodes in the description, or add the logs of all instances."},
-    CatalogueRule{
-        "seed.same-in-other-folder", kNote,
-        "A seed of this log also stands, with the same file and line, in a log of another "
-        "system: allowed, but copied logs look so.",
-        kOwn, "Make sure that the logs were not copied from one folder to the other."},
+    CatalogueRule{"seed.same-in-other-folder", kNote,
+                  "A seed of this log, with the same file and line, is also in a log of another "
+                  "system: allowed, but copied logs look the same.",
+                  kOwn, "Make sure that the logs were not copied from one folder to the other."},
     CatalogueRule{"system.missing", kError, "Every system of results/ has systems/<system>.json.",
                   kPackageChecker,
                   "Add systems/<system>.json; its name is that of the folder in results/."},
@@ -239,7 +238,7 @@ constexpr std::array kRules = {
                   "Compress it, or leave it out."},
     CatalogueRule{
         "repo.link", std::nullopt,
-        "Links lead somewhere from the folder they stand in (the official checker looks "
+        "The target of a link exists, seen from the link's folder (the official checker looks "
         "from the folder it was started in).",
         kRepoChecker,
         "Make the link relative to its own folder, and its target a part of the submission."},

@@ -1,4 +1,4 @@
-// The rules of the check of packages.
+// The rules of the package check.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace analysis::submission {
 
-/// All of them, for lists and explanations.
+/// All rules, for lists and explanations.
 std::span<const mllog::CatalogueRule> package_rules();
 
-/// With the severity of the rule. Throws Error for a rule that is not there, or whose severity
+/// A finding with the severity of the rule. Throws Error for an unknown rule, or one whose severity
 /// depends on the package.
 mllog::Finding package_finding(std::string_view rule, std::string text, std::int64_t line = 0,
                                std::int64_t column = 0);

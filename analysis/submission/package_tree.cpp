@@ -1,5 +1,4 @@
 // A tree of submissions: which folders hold the runs of which system and benchmark.
-// Hides the walk and both layouts, with and without strong/ and weak/.
 #include "analysis/submission/package_tree.h"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ namespace fs = std::filesystem;
 using Severity = mllog::Finding::Severity;
 using Paths = std::vector<fs::path>;
 
-/// Submissions of a round lie this many folders below its root.
+/// Submissions lie at most this many folders below the root.
 constexpr int kDeepestSubmission = 2;
 
 bool is_folder(const fs::path& path) {
@@ -30,7 +29,7 @@ bool is_folder(const fs::path& path) {
 
 std::string name(const fs::path& path) { return path.filename().string(); }
 
-/// Files that tools leave beside results, and that the layout knows.
+/// Whether the layout allows the file next to results; tools leave such files there.
 bool is_known_file(const std::string& file) {
   constexpr std::array kKnown = {"package_checker_params", "scaling.json", "rcp_checker.log"};
   return std::find(kKnown.begin(), kKnown.end(), file) != kKnown.end() ||
@@ -111,7 +110,7 @@ void Reader::read_submission(const fs::path& folder) {
 
 void Reader::read_systems(Submission& submission) {
   const fs::path folder = submission.path / "systems";
-  if (!is_folder(folder)) return;  // each system then lacks its description
+  if (!is_folder(folder)) return;  // reported as a missing description of each system
   for (const fs::path& entry : entries(folder)) {
     if (entry.extension() == ".json") submission.descriptions.push_back(entry);
   }

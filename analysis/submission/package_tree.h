@@ -1,5 +1,4 @@
 // A tree of submissions: which folders hold the runs of which system and benchmark.
-// Hides the walk and both layouts, with and without strong/ and weak/.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +11,11 @@ namespace analysis::submission {
 
 /// Finding about a file or folder of a package.
 struct PackageFinding {
-  std::string path;  ///< relative to the root of the check; "." for that
+  std::string path;  ///< relative to the root of the check; "." for the root
   mllog::Finding finding;
 };
 
-/// Round whose layout and rules are asked for.
+/// The round whose layout and rules apply.
 struct PackageRound {
   std::string usage;  ///< "training" or "hpc"
   std::string round;  ///< "3.0"
@@ -35,10 +34,10 @@ struct BenchmarkFolder {
   std::string system;
   std::string benchmark;
   Scaling scaling = Scaling::kNone;
-  std::vector<std::filesystem::path> results;  ///< result_*.txt, numbers by value
+  std::vector<std::filesystem::path> results;  ///< result_*.txt by name, numbers by value
 };
 
-/// What one submitter hands in.
+/// The submission of one submitter.
 struct Submission {
   std::filesystem::path path;
   std::string name;  ///< path below the root of the check, "." for the root itself
@@ -51,18 +50,18 @@ struct PackageTree {
   std::filesystem::path root;
   PackageRound round;
   std::vector<Submission> submissions;
-  std::vector<PackageFinding> findings;  ///< of the layout
+  std::vector<PackageFinding> findings;  ///< about the layout
 
   /// "a/b" for root/a/b, "." for the root.
   std::string name_of(const std::filesystem::path& path) const;
 };
 
 /// Reads names only. `root` is a submission (a folder with results/ or systems/) or holds
-/// submissions, at most two folders down. Never throws for what the tree holds; what cannot be read
-/// is a finding.
+/// submissions, at most two folders down. Never throws for the contents of the tree: what cannot be
+/// read becomes a finding.
 PackageTree read_package_tree(const std::filesystem::path& root, const PackageRound& round);
 
-/// What stands in a folder, by name, numbers by value; empty, with `problem`, if it cannot be read.
+/// The entries of a folder, by name, numbers by value. Sets `problem` if it cannot be read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder,
                                               std::string& problem);
 

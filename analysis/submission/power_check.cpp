@@ -1,5 +1,4 @@
-// Power measurements beside results: power/result_<i>/node_<j>.txt and sw_<k>.txt.
-// Hides the names.
+// Checks the power measurements next to results: power/result_<i>/node_<j>.txt and sw_<k>.txt.
 #include "analysis/submission/power_check.h"
 
 #include <fmt/format.h>
@@ -16,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of one run, by kind of what was measured.
+/// The number of power logs of one run, by kind.
 struct Measured {
   const PackageRun* run = nullptr;
-  std::map<std::string, std::size_t> files;  ///< "node", "sw" -> how many
+  std::map<std::string, std::size_t> files;  ///< "node" or "sw" -> number of files
 };
 
-/// The number that ends "node_12.txt".
+/// The number at the end of a name such as "node_12.txt".
 std::optional<std::size_t> number_of(const fs::path& file) {
   const std::string stem = file.stem().string();
   const std::size_t line = stem.rfind('_');
@@ -106,7 +105,7 @@ bool Check::check_names(const PackageRun& run, const std::vector<fs::path>& file
   return true;
 }
 
-/// Against the number that most runs have; of two equally frequent ones the first.
+/// Compares with the number that most runs have; of equally frequent ones, with the first.
 void Check::check_counts(const char* kind) {
   std::map<std::size_t, std::size_t> frequency;
   std::size_t usual = 0;

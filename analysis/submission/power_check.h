@@ -1,5 +1,4 @@
-// Power measurements beside results: power/result_<i>/node_<j>.txt and sw_<k>.txt.
-// Hides the names.
+// Checks the power measurements next to results: power/result_<i>/node_<j>.txt and sw_<k>.txt.
 #pragma once
 
 #include <set>
@@ -9,9 +8,9 @@
 
 namespace analysis::submission {
 
-/// The runs ("result_1.txt") whose power measurement is missing, misnamed or of another number of
-/// nodes or switches than most; none where the folder has no power/. Each has a finding. Such a run
-/// counts as one that fails.
+/// The runs ("result_1.txt") whose power measurement is missing or misnamed, or has another number
+/// of nodes or switches than in most runs; empty if the folder has no power/. Adds a finding for
+/// each. Such a run counts as a failing one.
 std::set<std::string> runs_without_power(const PackageRuns& set, PackageFindings& findings);
 
 }  // namespace analysis::submission

@@ -1,5 +1,4 @@
 // One power log.
-// Hides the records, their order, and what stands in for those that are missing.
 #include "analysis/submission/power_log.h"
 
 #include <fmt/format.h>
@@ -26,13 +25,13 @@ using Severity = mllog::Finding::Severity;
 
 constexpr char kLogRule[] = "power.log";
 constexpr double kMsPerSecond = 1000.0;
-/// What the policy asks of readings.
+/// Limits for readings in MLCommons' power measurement policy.
 constexpr double kLongestInterval_s = 1.0;
 constexpr std::int64_t kFewestSamples = 60;
 
 enum class Kind { kStart, kReading, kStop, kEfficiency };
 
-/// A record of a node's log. Its value is NaN where it is not what it should be.
+/// A record of a node's log. An invalid value is NaN.
 struct Event {
   double time_ms = 0.0;
   double value = 0.0;
@@ -41,7 +40,8 @@ struct Event {
 
 bool is_earlier(const Event& one, const Event& other) { return one.time_ms < other.time_ms; }
 
-/// The sum of what a node was given from start to stop, each reading since the one before it.
+/// Integrates the power of a node from start to stop. A reading is for the time since the one
+/// before it.
 struct Measured {
   std::int64_t starts = 0, stops = 0, samples = 0, intervals = 0;
   double start_ms = 0.0, stop_ms = 0.0, last_ms = 0.0;
@@ -87,7 +87,7 @@ class Reader {
   PowerLog log() &&;
 
  private:
-  /// Faults of one kind, told once.
+  /// Faults of one kind, reported once.
   struct Faults {
     std::int64_t count = 0, line = 0, column = 0;
     std::string text;
@@ -116,9 +116,9 @@ class Reader {
   PowerLog log_;
   std::map<std::string, Faults> faults_;
   std::vector<Event> events_;         ///< of a node, in the file's order
-  std::int64_t reversals_ = 0;        ///< of their times
+  std::int64_t reversals_ = 0;        ///< events earlier than the one before
   std::optional<double> estimate_w_;  ///< of a switch: the first
-  std::optional<double> efficiency_;  ///< of a switch: the last before that
+  std::optional<double> efficiency_;  ///< of a switch: the last before the estimate
 };
 
 void Reader::fault(const std::string& kind, std::int64_t line, std::int64_t column,
@@ -131,7 +131,7 @@ void Reader::add(const mllog::MalformedRecord& record) {
   fault("", record.line, record.column, "damaged record, left out: " + record.reason);
 }
 
-/// NaN, with a finding, where the value is no power.
+/// The value in watts; NaN, with a finding, if it is no power.
 double Reader::watts(const mllog::Record& record) {
   const std::optional<double> value = record.value.number();
   if (value && std::isfinite(*value) && *value >= 0.0) return *value;
@@ -216,7 +216,7 @@ void Reader::rate_node() {
   rate_measured(measured);
 }
 
-/// Whether there is one stretch of time to rate; else a finding tells.
+/// Whether the events delimit one interval with readings; else adds a finding.
 bool Reader::bounds_are_clear(const Measured& measured) {
   std::string found;
   if (measured.starts != 1) {

@@ -1,5 +1,4 @@
-// The test against reference convergence points.
-// Hides which point applies and the words for each outcome.
+// The test against reference convergence points (RCP test).
 #include "analysis/submission/rcp.h"
 
 #include <fmt/format.h>
@@ -16,10 +15,10 @@
 namespace analysis::submission {
 namespace {
 
-/// A difference to a least mean, which is known to 1e-4 only.
+/// Text of the difference to a least mean, which is known to 1e-4 only.
 std::string difference_text(double value) { return fmt::format("{:.5g}", value); }
 
-/// One test, from the runs to the words.
+/// Makes one test, and its messages.
 class Test {
  public:
   Test(std::span<const RcpRun> runs, const ReferenceSet* set, const RcpOptions& options)
@@ -75,7 +74,7 @@ bool Test::agree() {
     end(RcpOutcome::kTooFewRuns, "no runs");
     return false;
   }
-  std::string first;  // that gave the batch size
+  std::string first;  // the first log with a batch size
   for (const RcpRun& run : runs_) {
     if (result_.benchmark.empty()) result_.benchmark = run.benchmark;
     if (run.benchmark != result_.benchmark) {
@@ -83,7 +82,7 @@ bool Test::agree() {
                                               result_.benchmark, run.benchmark, run.name));
       return false;
     }
-    // As the official checker has it, only a log behind the first that gives one must give it too.
+    // As in the official checker, a log must have a batch size only after one that has it.
     if (!result_.batch_size) {
       result_.batch_size = run.batch_size;
       first = run.name;
@@ -100,7 +99,7 @@ bool Test::agree() {
   return true;
 }
 
-/// Whether there are a batch size and a mean.
+/// Whether the runs have a batch size and a mean.
 bool Test::has_numbers() {
   if (!result_.batch_size) {
     end(RcpOutcome::kNoBatchSize, "no log gives its global_batch_size");
@@ -132,7 +131,7 @@ bool Test::has_numbers() {
   return true;
 }
 
-/// Of runs that count as failed though they say that they succeeded.
+/// A note on runs that count as failed although they ended with success; "" without any.
 std::string Test::unplaced_text() const {
   const auto unplaced = std::ranges::count_if(
       runs_, [](const RcpRun& run) { return run.succeeded && !run.converged_after; });
@@ -252,7 +251,7 @@ void Test::advise_faster() {
       difference_text(lacking * counted), result_.unit, counted));
 }
 
-/// Tells of a point at this very batch size that was left out, and what it would have said.
+/// Reports a pruned point at exactly this batch size, and whether the runs would pass against it.
 void Test::advise_pruned() {
   if (options_.points == RcpPoints::kAll) return;
   for (const ConvergencePoint& point : curve_->points()) {

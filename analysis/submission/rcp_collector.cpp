@@ -1,5 +1,4 @@
-// What the test against reference convergence points needs of one log, record by record.
-// Hides which records the official checker looks at.
+// Collects from the records of a log what the RCP test needs.
 #include "analysis/submission/rcp_collector.h"
 
 #include <fmt/format.h>
@@ -18,18 +17,18 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Which of the words that the official checker looks for stand in a record.
+/// Which of the words that the official checker searches for occur in a record.
 struct Mentions {
   bool batch_size = false, benchmark = false, evaluation = false;
 };
 
-/// Whether `key` stands in `text` with its first underline at `underline`.
+/// Whether `text` contains `key` with its first underscore at `underline`.
 bool stands_at(std::string_view key, std::string_view text, std::size_t underline) {
   const std::size_t before = key.find('_');
   return underline >= before && text.substr(underline - before).starts_with(key);
 }
 
-/// Goes from underline to underline, which are few: every record of a log passes here.
+/// Looks at underscores only, which are rare, because this runs for every record of a log.
 void find_mentions(std::string_view text, Mentions& found) {
   for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1)) {
     found.batch_size = found.batch_size || stands_at(keys::kGlobalBatchSize, text, at);

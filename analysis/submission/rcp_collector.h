@@ -1,5 +1,4 @@
-// What the test against reference convergence points needs of one log, record by record.
-// Hides which records the official checker looks at.
+// Collects from the records of a log what the RCP test needs.
 #pragma once
 
 #include <map>
@@ -21,25 +20,25 @@ namespace analysis::submission {
 
 /// One run, as the official checker sees it.
 struct RcpRun {
-  std::string name;                  ///< for messages; the caller gives it
-  std::string benchmark;             ///< submission_benchmark, the last; "" where there is none
-  std::optional<double> batch_size;  ///< global_batch_size, the last
+  std::string name;                  ///< for messages; set by the caller
+  std::string benchmark;             ///< the last submission_benchmark; "" if none
+  std::optional<double> batch_size;  ///< the last global_batch_size
   bool succeeded = false;            ///< the last run_stop has status success
   /// The position, in the benchmark's unit, of the last evaluation before that run_stop; an
-  /// epoch_num is rounded to 3 decimals. Where the parts of the target come in records of their own
-  /// (stable_diffusion), the first position at which all are met. Absent without success.
+  /// epoch_num is rounded to 3 decimals. If each part of the target has records of its own
+  /// (stable_diffusion): the first position at which all parts are met. Absent without success.
   std::optional<double> converged_after;
-  std::vector<mllog::Finding> findings;  ///< where those figures come from odd records
+  std::vector<mllog::Finding> findings;  ///< about figures from unexpected records
 };
 
-/// Feed every item of a log in order (std::visit an mllog::LogItem), then ask for the run.
+/// Add every item of a log in order (std::visit an mllog::LogItem), then call run().
 ///
 /// The official checker takes any record whose text holds "eval_accuracy", "eval_error",
-/// "global_batch_size" or "submission_benchmark", not only those with such a key. So does this, as
-/// far as that record has a usable value; where it is another key, a finding says so.
+/// "global_batch_size" or "submission_benchmark", not only those with such a key. So does this
+/// class, if the record has a usable value; if it has another key, a finding says so.
 class RcpCollector {
  public:
-  /// `round`: "3.1", which decides what positions a benchmark's logs have; "" is the newest.
+  /// `round`, such as "3.1", decides which positions a benchmark's logs have; "" is the newest.
   explicit RcpCollector(std::string round = {}) : round_(std::move(round)) {}
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord&) {}

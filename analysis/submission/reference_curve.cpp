@@ -1,5 +1,4 @@
 // How fast the reference converges at each batch size, and how fast a submission may.
-// Hides the t-test, interpolation and pruning.
 #include "analysis/submission/reference_curve.h"
 
 #include <algorithm>
@@ -13,10 +12,10 @@ namespace analysis::submission {
 namespace {
 
 constexpr double kAlpha = 0.05;
-/// The official checker stops its bisection here, in any unit.
+/// The official checker stops its bisection at this width, in any unit.
 constexpr double kBisectionStep = 1e-4;
-/// Of a submission's runs, in the t-test: the official checker takes two off the required number of
-/// every benchmark, also of unet3d, of which eight are left out of the mean.
+/// Runs of a submission that the t-test does not count. The official checker subtracts two from the
+/// required runs of every benchmark, even of unet3d, whose mean leaves out eight.
 constexpr std::int64_t kRunsNotCounted = 2;
 
 constexpr std::array kEras = {
@@ -92,7 +91,7 @@ double MeanTest::least_mean() const {
   double low = 0.0;
   double high = mean;
   double middle = (low + high) / 2.0;
-  // Of means beyond all epochs and samples neighbouring numbers are further apart.
+  // For huge means, adjacent doubles are further apart than kBisectionStep.
   while (high - low > kBisectionStep && middle > low && middle < high) {
     (p_value(middle) > kAlpha ? high : low) = middle;
     middle = (low + high) / 2.0;
@@ -137,8 +136,8 @@ void ReferenceCurve::prune(RcpEra era) {
 
   std::vector<ConvergencePoint*> kept;
   for (auto point = fastest; point != points_.end(); ++point) kept.push_back(&*point);
-  // Goes on, never back, after a point is taken out: what remains may still hold one that lies
-  // above its new neighbours' line. The official checker leaves it so.
+  // After a point is removed, the scan does not go back, so an earlier point may remain above the
+  // line of its new neighbours. The official checker does the same.
   for (std::size_t i = 1; i + 1 < kept.size();) {
     const ConvergencePoint line = between(*kept[i - 1], *kept[i + 1], kept[i]->batch_size);
     if (speed(*kept[i]) > speed(line)) {

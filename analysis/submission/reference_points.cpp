@@ -1,5 +1,4 @@
 // Reference convergence points, read from this project's files and from MLCommons'.
-// Hides both formats.
 #include "analysis/submission/reference_points.h"
 
 #include <fmt/format.h>
@@ -23,11 +22,11 @@ using base::ConfigError;
 using base::ObjectReader;
 using nlohmann::json;
 
-// Of MLCommons' files; their "epochs" are samples of most benchmarks too.
+// Members of MLCommons' files. Their "epochs" are samples for many benchmarks.
 constexpr char kEpochsMember[] = "Epochs to converge";
 constexpr char kSamplesMember[] = "samples to converge";
 
-/// Fewer runs leave nothing once the fastest and slowest are dropped.
+/// Requires enough runs that some are left without the fastest and the slowest.
 base::Check<std::vector<double>> durations(const mllog::Benchmark& benchmark) {
   const auto fewest = static_cast<std::size_t>(2 * benchmark.dropped_each_end + 1);
   return {fmt::format("must hold at least {} numbers, all positive", fewest),
@@ -84,12 +83,12 @@ std::string read_source(const ObjectReader& in) {
 
 std::string file_name(const std::string& benchmark) { return "rcp/" + benchmark + ".json"; }
 
-/// What a file says of all its points.
+/// The members of a file that apply to all its points.
 struct Head {
   const mllog::Benchmark* benchmark = nullptr;
   std::string source;
   double leeway = 0.0;
-  std::string short_name;  ///< of the benchmark in some of MLCommons' files; "" where it has none
+  std::string short_name;  ///< of the benchmark in some of MLCommons' files; "" if none
 };
 
 Head read_head(const ObjectReader& in) {
@@ -102,7 +101,7 @@ Head read_head(const ObjectReader& in) {
       fmt::format("{}: must be in configs/benchmarks.json, got {}", in.where("benchmark"), name));
 }
 
-/// What a set is before it has points.
+/// A set without its points and their unit.
 ReferenceSet empty_set(const mllog::Benchmark& benchmark, const std::string& round) {
   ReferenceSet set;
   set.usage = benchmark.usage;
@@ -122,7 +121,7 @@ std::string unit_of(const ReferenceSet& set, const mllog::Benchmark& benchmark) 
   return to_string(are_samples ? mllog::PositionUnit::kSamples : facts.counts);
 }
 
-/// The text of the embedded file of a benchmark; nothing where there is none.
+/// The text of the embedded file of a benchmark; nothing if there is none.
 std::optional<std::string> embedded_text(const std::string& benchmark) {
   for (const base::EmbeddedFile& file : embedded_submission_rules()) {
     if (file.name == file_name(benchmark)) return std::string(file.text);
@@ -130,7 +129,7 @@ std::optional<std::string> embedded_text(const std::string& benchmark) {
   return std::nullopt;
 }
 
-/// What the embedded file of a benchmark says of all its points.
+/// The head of the embedded file of a benchmark.
 Head embedded_head(const mllog::Benchmark& benchmark) {
   const std::optional<std::string> text = embedded_text(benchmark.name);
   if (!text) return {&benchmark, {}, 0.0, {}};

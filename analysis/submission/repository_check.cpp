@@ -1,5 +1,4 @@
-// What a git repository on GitHub makes of a submission's files.
-// Hides the walk.
+// Checks whether a submission's files are fit for a git repository on GitHub.
 #include "analysis/submission/repository_check.h"
 
 #include <fmt/format.h>
@@ -13,9 +12,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMebibyte = 1u << 20;
 constexpr std::uintmax_t kLargestFile = 50 * kMebibyte;
-/// Round from which on the official repository checker is run.
+/// The first round for which the official repository checker is run.
 constexpr char kFirstRound[] = "2.0";
-/// Of folders in folders; deeper ones are not looked at.
+/// Deeper folders are not checked.
 constexpr int kDeepest = 64;
 
 class Walk {
@@ -53,7 +52,7 @@ void Walk::check(const fs::path& path, int depth) {
   std::error_code failed;
   const fs::file_status status = fs::symlink_status(path, failed);
   if (fs::is_symlink(status)) {
-    // status() follows the link from the folder it stands in; the official checker does not.
+    // status() follows the link from the link's own folder; the official checker does not.
     if (!fs::exists(fs::status(path, failed))) {
       tell(path, "repo.link",
            fmt::format("leads to {}, which is not there", fs::read_symlink(path, failed).string()));

@@ -1,14 +1,14 @@
-// What a git repository on GitHub makes of a submission's files.
-// Hides the walk.
+// Checks whether a submission's files are fit for a git repository on GitHub.
 #pragma once
 
 #include "analysis/submission/package_findings.h"
 
 namespace analysis::submission {
 
-/// Names that begin with '.' or hold a blank, files over 50 MiB, links that lead nowhere from where
-/// they stand: errors since training 2.0 and in HPC since 2.0, as the official repository checker
-/// has it, warnings before. A `.git` is not looked into. The submission's own name counts too.
+/// Reports names that begin with '.' or contain a space, files over 50 MiB, and links whose target
+/// does not exist, seen from the link's folder. They are errors since round 2.0 of Training and
+/// HPC, as in the official repository checker, and warnings before. Skips `.git`. Also checks the
+/// submission's own name.
 void check_repository(const Submission& submission, const PackageTree& tree,
                       PackageFindings& findings);
 

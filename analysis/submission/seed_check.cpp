@@ -1,5 +1,4 @@
-// Whether runs are random: each logs its seeds, and no two share one.
-// Hides which seeds are compared.
+// Checks that each run logs its seeds, and that no two runs share one.
 #include "analysis/submission/seed_check.h"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 namespace analysis::submission {
 namespace {
 
-/// Where one triple was seen first.
+/// Triple -> the first log with it.
 using Seen = std::map<std::string, std::string>;
 
 std::string triple(const SeedRecord& seed) {
@@ -23,7 +22,7 @@ const SeedRecord* first_problem(const PackageLog& log) {
   return found == log.seeds.end() ? nullptr : &*found;
 }
 
-/// Whether the log's seeds can be compared; tells why not.
+/// Whether the log's seeds can be compared; if not, adds a finding.
 bool has_seeds(const PackageRun& run, Severity severity, PackageFindings& findings) {
   const PackageLog& log = run.log;
   if (log.malformed_records > 0) {
@@ -51,7 +50,7 @@ bool has_seeds(const PackageRun& run, Severity severity, PackageFindings& findin
   return true;
 }
 
-/// One finding for all of the log's triples that are there already.
+/// Adds one finding for all triples of the log that occurred before.
 void check_new(const PackageRun& run, Severity severity, Seen& seen, PackageFindings& findings) {
   const SeedRecord* first = nullptr;
   std::string owner;
@@ -82,7 +81,7 @@ void check_seeds(const PackageRuns& set, Severity severity, PackageFindings& fin
 
 void SeedsOfFolders::check(const PackageRuns& set, PackageFindings& findings) {
   const std::string& folder = set.folder->name;
-  std::set<std::string> told;  // other folders
+  std::set<std::string> told;  // other folders that were reported
   for (const PackageRun& run : set.runs) {
     for (const SeedRecord& seed : run.log.seeds) {
       if (!seed.problem.empty()) continue;

@@ -1,5 +1,4 @@
-// The rules of submissions as data: configs/submission/ when the program was built.
-// Hides the build step that puts them there.
+// The embedded rules of submissions: the files of configs/submission/ at build time.
 #pragma once
 
 #include <span>
@@ -8,7 +7,7 @@
 
 namespace analysis::submission {
 
-/// In the order of their names: "rcp/cosmoflow.json".
+/// The files by name, such as "rcp/cosmoflow.json".
 std::span<const base::EmbeddedFile> embedded_submission_rules();
 
 }  // namespace analysis::submission

@@ -1,5 +1,4 @@
-// systems/<system>.json: is it complete, sensible, and what the logs say?
-// Hides how loosely its values are written.
+// Checks systems/<system>.json: is it complete and valid, and does it agree with the logs?
 #include "analysis/submission/system_description.h"
 
 #include <fmt/format.h>
@@ -45,7 +44,7 @@ std::string text_in(const json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// A number, or a string that holds nothing else; descriptions write both.
+/// A number, or a string with only a number; descriptions use both.
 std::optional<double> number_in(const json& value) {
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return std::nullopt;
@@ -75,7 +74,7 @@ bool is_blank(const json& value) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-/// The judge of one file.
+/// Judges one description.
 class Judge {
  public:
   Judge(const json& object, const std::string& name, const PackageRound& round,
@@ -91,7 +90,7 @@ class Judge {
   void judge_values();
 
  private:
-  /// The official tools look at descriptions since round 1.0.
+  /// The official tools check descriptions since round 1.0.
   Severity broken() const { return round_.at_least("1.0") ? Severity::kError : Severity::kWarning; }
   void tell(Severity severity, const char* rule, const std::string& text) {
     findings_.add(severity, name_, rule, text);
@@ -183,14 +182,14 @@ std::set<std::string> statuses_meant(const std::string& status) {
   return {};
 }
 
-/// One comparison over the logs of a set.
+/// Compares the logs of a set with its description.
 class Comparison {
  public:
   Comparison(const SystemDescription& description, const PackageRuns& set,
              PackageFindings& findings)
       : description_(description), set_(set), findings_(findings) {}
 
-  /// `differs` gives what the log says where that is not what the description says.
+  /// `differs` returns the log's value if it is not the description's.
   template <class Differs>
   void compare(const char* rule, const char* what, const std::string& described, Differs differs) {
     std::size_t count = 0;

@@ -1,5 +1,4 @@
-// systems/<system>.json: is it complete, sensible, and what the logs say?
-// Hides how loosely its values are written.
+// Checks systems/<system>.json: is it complete and valid, and does it agree with the logs?
 #pragma once
 
 #include <filesystem>
@@ -11,34 +10,35 @@
 
 namespace analysis::submission {
 
-/// What logs are compared with; absent where the description does not say it.
+/// The fields that logs are compared with; absent if the description does not have them.
 struct SystemDescription {
   std::string name;      ///< path below the root of the check
-  std::string division;  ///< as written; "" where there is none
+  std::string division;  ///< as written; "" if none
   std::string status;
   std::optional<double> number_of_nodes, accelerators_per_node;
 
-  /// As the official package checker understands it: lower case and nothing else.
+  /// As the official package checker decides: lower case only.
   bool is_closed() const { return division == "closed"; }
-  /// "Closed" too.
+  /// In upper or lower case: "Closed" too.
   bool is_meant_closed() const;
 };
 
-/// Judges the text of a description by the round's rules; `name` is its path in findings. Nothing
-/// where it is no JSON object. Missing fields and statuses are errors since round 1.0, warnings
-/// before.
+/// Judges the text of a description by the round's rules; `name` is its path in findings. Returns
+/// nothing if it is not a JSON object. Missing fields are errors since round 1.0, warnings before;
+/// a wrong status is an error in Training since 4.0.
 std::optional<SystemDescription> check_description(std::string_view text, const std::string& name,
                                                    const PackageRound& round,
                                                    PackageFindings& findings);
 
-/// The same for a file; one that cannot be read is a finding.
+/// The same for a file; adds a finding if it cannot be read.
 std::optional<SystemDescription> check_description_file(const std::filesystem::path& path,
                                                         const std::string& name,
                                                         const PackageRound& round,
                                                         PackageFindings& findings);
 
-/// Division, status, nodes and accelerators of the logs against the description's; a finding for
-/// each of the four that differs in some log. Never an error: the official tools do not compare.
+/// Compares division, status, nodes and accelerators of the logs with the description's. Adds a
+/// finding for each of the four that differs in some log; never an error, as the official tools do
+/// not compare them.
 void compare_with_logs(const SystemDescription& description, const PackageRuns& set,
                        PackageFindings& findings);
 

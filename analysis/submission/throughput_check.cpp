@@ -1,5 +1,4 @@
-// Runs at the same time, rated together by throughput (weak/).
-// Hides what a scale is.
+// Checks runs at the same time that are rated together by throughput (weak/).
 #include "analysis/submission/throughput_check.h"
 
 #include <fmt/format.h>
@@ -35,7 +34,7 @@ void check_seeds_differ(const PackageRuns& set, PackageFindings& findings) {
   }
 }
 
-/// Accelerators, or nodes where there are none.
+/// The number of accelerators, or of nodes if there are none.
 std::optional<double> scale_of(const std::optional<double>& nodes,
                                const std::optional<double>& accelerators_per_node) {
   if (!nodes) return std::nullopt;
@@ -43,7 +42,7 @@ std::optional<double> scale_of(const std::optional<double>& nodes,
 }
 
 std::size_t pruned_runs(const BenchmarkFolder& folder) {
-  std::string problem;  // told by those who read the layout
+  std::string problem;  // the folder may be absent
   const auto entries = entries_of(folder.path / "pruned_results", problem);
   return static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), is_result));
 }
@@ -57,7 +56,7 @@ void check_scale(const PackageRuns& set, const SystemDescription& description,
   if (!instance) return;
   const std::size_t instances = set.runs.size() + pruned_runs(*set.folder);
   const double most = *instance * static_cast<double>(instances);
-  if (*whole <= most) return;  // one smaller than an instance is told with its description
+  if (*whole <= most) return;  // compare_with_logs() reports one smaller than an instance
   findings.add(set.folder->name, "throughput.scale",
                fmt::format("the system's scale is {}, expected at most {}, that of {} instances at "
                            "once",

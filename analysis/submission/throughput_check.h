@@ -1,5 +1,4 @@
-// Runs at the same time, rated together by throughput (weak/): their seeds and their scale.
-// Hides what a scale is.
+// Checks runs at the same time that are rated together by throughput (weak/): seeds and scale.
 #pragma once
 
 #include "analysis/submission/package_findings.h"
@@ -7,8 +6,8 @@
 
 namespace analysis::submission {
 
-/// Instances of equal seeds are one run: all but one of them belong into pruned_results. And the
-/// whole system, the description's, is no larger than all of them, pruned ones too, at once.
+/// Instances with equal seeds count as one run: all but one of them belong in pruned_results. The
+/// system of the description must be no larger than all instances together, including pruned ones.
 /// Source: hpc_training_rules, throughput.
 void check_throughput(const PackageRuns& set, const SystemDescription* description,
                       PackageFindings& findings);

@@ -1,5 +1,4 @@
-// The catalogue of audit rules, and that each rule is told of a log that breaks it alone.
-// Hides nothing.
+// The catalogue of audit rules, and a log that breaks each rule.
 #include "analysis/audit_rules.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A clean log, changed.
+/// The findings of a clean log after `change`.
 Spoilt spoilt(const std::function<void(Log&)>& change, const std::string& benchmark = "cosmoflow") {
   return [=] {
     Log log = clean(benchmark);
@@ -37,7 +36,7 @@ Spoilt text(const std::string& content) {
   return [=] { return own_log::judged(content).findings; };
 }
 
-/// A submission of `runs` clean logs, changed: the n-th log by `change`.
+/// The findings of a submission of `runs` clean logs, each after `change`.
 Spoilt submission(int runs, const std::function<void(Log&, int)>& change,
                   const std::string& description = R"({"division": "closed", "number_of_nodes": 1,
                     "accelerators_per_node": "0", "submitter": "Example Lab",

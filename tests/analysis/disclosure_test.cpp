@@ -1,4 +1,4 @@
-// What people read of precision and parallelism.
+// Text of precision and parallelism.
 #include "analysis/disclosure.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,5 @@
-// Logs of benchmarks beside the four that this program trains: losses that fall, several metrics,
-// positions in samples, steps and tokens.
-// Hides nothing.
+// Logs of benchmarks that this program does not train: losses that fall, several metrics, positions
+// in samples, steps and tokens.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// What single logs mean: outcomes, times, epochs.
-// Hides nothing.
+// Facts of single logs: outcomes, times, epochs.
 #include "analysis/facts.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +66,7 @@ TEST(Facts, OfASuccessfulRunAreThoseOfItsLog) {
 TEST(Facts, TakeTheTargetFromTheLogBeforeTheTable) {
   const RunFacts facts = golden::run("success").facts;
   EXPECT_TRUE(facts.target_from_log);
-  EXPECT_DOUBLE_EQ(*facts.target_value(), 0.8);  // MLPerf asks for 0.759 of resnet
+  EXPECT_DOUBLE_EQ(*facts.target_value(), 0.8);  // the MLPerf target of resnet is 0.759
 }
 
 TEST(Facts, CallARunBelowItsTargetMissedWhateverItsStatusSays) {
@@ -115,7 +114,7 @@ TEST(Facts, AreNotDisturbedByMalformedLines) {
   EXPECT_EQ(run.facts.outcome, Outcome::kSuccess);
   ASSERT_EQ(run.findings.size(), 4u);
   EXPECT_EQ(run.findings[1].line, 12);
-  EXPECT_EQ(run.findings[1].column, 9);  // behind "rank 0: "
+  EXPECT_EQ(run.findings[1].column, 9);  // after "rank 0: "
 }
 
 TEST(Facts, TellOfLossesThatAreNotFinite) {
@@ -130,8 +129,8 @@ TEST(Facts, CountAnEvaluationThatPrecedesTheStopInTheFileOrInTime) {
   const RunFacts facts = facts_of_text(
       resnet_start() + record(2e12 + 11, "eval_accuracy", 0.5, {{"epoch_num", 1}}) +  // later
       record(2e12 + 10, "run_stop", nullptr, {{"status", "success"}}) +
-      record(2e12 + 10, "eval_accuracy", 0.8, {{"epoch_num", 2}}) +  // behind it, same time
-      record(2e12 + 12, "eval_accuracy", 0.9, {{"epoch_num", 3}}));  // both: after the run
+      record(2e12 + 10, "eval_accuracy", 0.8, {{"epoch_num", 2}}) +  // after it, same time
+      record(2e12 + 12, "eval_accuracy", 0.9, {{"epoch_num", 3}}));  // after it in both
   ASSERT_EQ(facts.evaluations.size(), 2u);
   EXPECT_DOUBLE_EQ(facts.evaluations[0].quality, 0.8);
   EXPECT_EQ(facts.outcome, Outcome::kSuccess);

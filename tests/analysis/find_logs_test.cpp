@@ -1,5 +1,4 @@
-// Which files the paths of a command line mean.
-// Hides nothing.
+// Finding the log files that paths name.
 #include "analysis/find_logs.h"
 
 #include <gmock/gmock.h>

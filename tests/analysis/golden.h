@@ -1,5 +1,4 @@
-// The golden logs of these tests, and telemetry made up.
-// Hides where they are.
+// The golden logs of these tests, and synthetic telemetry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,8 +27,7 @@ inline analysis::RunReport run(const std::string& name) {
   return std::move(report.runs.front());
 }
 
-/// The telemetry entry of a rank: input takes `input_s` of its ten seconds, forward 4, the rest
-/// other.
+/// The telemetry entry of a rank: of ten seconds, `input_s` are input, 4 forward, the rest other.
 inline nlohmann::json rank_entry(int rank, double input_s) {
   constexpr double kWall = 10.0;
   constexpr double kForward = 4.0;

@@ -1,5 +1,4 @@
 // Intervals: pairing, union, overlap.
-// Hides nothing.
 #include "analysis/intervals.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +66,8 @@ TEST(PairMarks, LeavesAStopWithoutAnyStartAlone) {
   EXPECT_TRUE(pair_marks({}, {mark(5, 0)}, {0, 10}).empty());
 }
 
-/// The plain way: every open start is looked at for every stop. Begin, end and label of each.
+/// Reference for pair_marks(): searches all open starts at every stop. Returns begin, end and label
+/// of each interval.
 std::vector<std::array<double, 3>> plain_pairs(const std::vector<Mark>& starts,
                                                const std::vector<Mark>& stops, double end_ms) {
   std::vector<std::pair<Mark, bool>> events;

@@ -1,6 +1,6 @@
-// What may happen to a log on its way without changing what it says: other line ends, prefixes of
-// launchers, foreign lines, records of several ranks.
-// Hides the logs: those of tests/analysis/data, and the published ones where they are at hand.
+// Changes to a log that do not change its meaning: other line ends, prefixes of launchers, foreign
+// lines, records of several ranks. The logs are those of tests/analysis/data, and published ones if
+// available.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ inline bool is_record(const std::string& line) { return line.find(kToken) != std
 
 using Change = std::function<std::string(const std::vector<std::string>&)>;
 
-/// Each line, changed, with `end` behind it.
+/// Applies `change` to each line and appends `end`.
 inline Change each(const std::function<std::string(const std::string&)>& change, const char* end) {
   return [change, end](const std::vector<std::string>& lines) {
     std::string text;
@@ -59,13 +59,13 @@ inline Change each(const std::function<std::string(const std::string&)>& change,
   };
 }
 
-/// A change by its name.
+/// A change and its name.
 struct Named {
   std::string name;
   Change change;
 };
 
-/// None of them changes what the records are, or their order.
+/// Changes that keep the records and their order.
 inline std::vector<Named> harmless() {
   const auto as_it_is = [](const std::string& line) { return line; };
   std::vector<Named> all = {{"LF", each(as_it_is, "\n")},
@@ -90,7 +90,7 @@ inline std::vector<Named> harmless() {
   return all;
 }
 
-/// Every rank logs what the first does, as soon as it.
+/// Three ranks log each record at the same time.
 inline Change three_ranks() {
   return each(
       [](const std::string& line) {

@@ -1,5 +1,4 @@
-// Folders of runs that tests make, in which the rules of sets and of several submissions are
-// broken.
+// Folders of synthetic runs that break the rules for sets and for several submissions.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace made_sets {
 
-/// Logs, or a folder, in which a rule is broken.
+/// Returns the findings of logs, or of a folder, that break a rule.
 using Spoilt = std::function<std::vector<analysis::Finding>()>;
 
 inline std::vector<analysis::Finding> findings_in(const base::TemporaryDirectory& folder) {
@@ -39,7 +38,7 @@ inline Spoilt files(const Files& all) {
   };
 }
 
-/// Logs of `runs` runs of a submission, as own_log::run_of() numbers them, and its description.
+/// Adds the logs of a submission with these `runs` of own_log::run_of(), and its description.
 inline void add_submission(Files& all, const std::string& submission, const std::vector<int>& runs,
                            int added_s = 0) {
   int number = 0;
@@ -59,7 +58,7 @@ inline Spoilt submissions(const std::map<std::string, std::vector<int>>& runs) {
   return files(all);
 }
 
-/// The second submission has the seeds of the first, but no other thing.
+/// Two submissions that have nothing in common but their seeds.
 inline Spoilt shared_seeds(int runs) {
   Files all;
   for (int i = 0; i < runs; ++i) {
@@ -72,8 +71,7 @@ inline Spoilt shared_seeds(int runs) {
   return files(all);
 }
 
-/// Five submissions of a round whose rules a clean log keeps, of which the last takes twice as
-/// long.
+/// Five submissions to a round whose rules a clean log meets; the last one takes twice as long.
 inline Spoilt slow_submission() {
   Files all;
   for (int i = 0; i < 5; ++i) {
@@ -84,8 +82,8 @@ inline Spoilt slow_submission() {
   return files(all);
 }
 
-/// What check --runs tells of a group of 12 runs and a folder with `picked` of them; the first
-/// `failing` runs of the group have not ended.
+/// The findings of check --runs for a group of 12 runs and a folder with `picked` of them; the
+/// first `failing` runs of the group have not ended.
 inline Spoilt picked(const std::vector<int>& picked, int failing = 0) {
   return [=] {
     const base::TemporaryDirectory folder;
@@ -98,7 +96,7 @@ inline Spoilt picked(const std::vector<int>& picked, int failing = 0) {
       if (std::ranges::find(picked, i) != picked.end()) folder.write("sent" + name, log.text());
     }
     analysis::JudgingOptions options;
-    options.wanted.round = "hpc-0.7";  // whose rules a clean log keeps
+    options.wanted.round = "hpc-0.7";  // a clean log meets its rules
     options.group_runs = 12;
     std::vector<analysis::Finding> all;
     const mllog::rules::RuleBook book;

@@ -1,5 +1,4 @@
-// What the tests of oddities share: sets of made logs, and figures by name.
-// Hides folders.
+// Helpers for the tests of oddities: sets of synthetic logs, and figures by name.
 #pragma once
 
 #include <map>
@@ -20,7 +19,7 @@ inline void move(json& one, double ms) {
   one["time_ms"] = one["time_ms"].get<std::int64_t>() + static_cast<std::int64_t>(ms);
 }
 
-/// The set that these logs make in a submission; `side` are further files.
+/// The report of the set that `logs` form in a submission; `side` has further files.
 inline analysis::SystemReport set_of(const std::vector<Log>& logs,
                                      const std::map<std::string, std::string>& side = {},
                                      const std::string& place = "results/box/cosmoflow/") {

@@ -1,6 +1,5 @@
-// What real logs contain, one test each: a log of our own for every oddity of published results,
-// and what the analysis must compute from it and say of it. Here: clocks and repetition.
-// Hides nothing.
+// Oddities of real logs: a synthetic log for each oddity of published results, and the figures and
+// findings that the analysis must derive from it. Here: clocks and repetition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +102,7 @@ TEST(Oddity14, AnEvaluationThatPrecedesTheStopInFileOrTimeCounts) {
 TEST(Oddity15, TimesMayHaveMicroseconds) {
   Log log = clean();
   log["run_stop"]["time_ms"] = 1700000034000.5;
-  log["run_start"]["time_ms"] = "1700000001000.25";  // and may be texts
+  log["run_start"]["time_ms"] = "1700000001000.25";  // and may be strings
   const RunReport run = judged(log);
   EXPECT_NEAR(*run.facts.ttt_s, kRunS + 0.00025, 1e-9);
   EXPECT_THAT(run.findings, IsEmpty());

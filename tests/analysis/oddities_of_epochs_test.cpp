@@ -1,6 +1,5 @@
-// What real logs contain, one test each: a log of our own for every oddity of published results,
-// and what the analysis must compute from it and say of it. Here: numbers of epochs.
-// Hides nothing.
+// Oddities of real logs: a synthetic log for each oddity of published results, and the figures and
+// findings that the analysis must derive from it. Here: numbers of epochs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +36,7 @@ TEST(Oddity19, EpochsFromZeroAreCountedRight) {
   EXPECT_THAT(rules_of(run.findings), ElementsAre("epochs-from-zero"));
 }
 
-/// A resnet log with blocks of four epochs only, evaluations labelled as `label` says.
+/// A resnet log with blocks of four epochs only; `label` returns the epoch_num of an evaluation.
 Log block_log(const std::function<json(int)>& label, int first_block = 0) {
   Log log = clean("resnet");
   log.records.erase(log.find("epoch_start"), log.records.end());
@@ -72,7 +71,7 @@ TEST(Oddity19, AStopNamedAfterTheNextStartIsPairedInTime) {
   EXPECT_THAT(rules_of(run.findings), Not(Contains("interval-not-stopped")));
 }
 
-/// Epochs of a benchmark with other units, evaluated at these numbers.
+/// A log of a benchmark whose epoch_num does not count epochs, evaluated at `numbers`.
 Log fraction_log(const std::string& benchmark, double first, const std::vector<double>& numbers) {
   Log log = clean(benchmark);
   log.records.erase(log.find("epoch_start"), log.records.end());

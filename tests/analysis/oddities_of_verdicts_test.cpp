@@ -1,6 +1,5 @@
-// What real logs contain, one test each: a log of our own for every oddity of published results,
-// and what the analysis must compute from it and say of it. Here: how runs end.
-// Hides nothing.
+// Oddities of real logs: a synthetic log for each oddity of published results, and the figures and
+// findings that the analysis must derive from it. Here: how runs end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

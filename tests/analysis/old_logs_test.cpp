@@ -1,5 +1,4 @@
 // Logs of MLPerf Training 0.5 and 0.6: outcome, times, epochs, and the system of entry.json.
-// Hides how the made logs are written.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ using testing::Not;
 
 constexpr double kStartS = 1541710800.0;
 
-/// One line of 0.5, `seconds` behind the start of the log.
+/// One line of 0.5, `seconds` after the start of the log.
 std::string line_05(double seconds, const std::string& rest,
                     const std::string& benchmark = "resnet") {
   return fmt::format(":::MLPv0.5.0 {} {:.9f} (train.py:7) {}\n", benchmark, kStartS + seconds,
@@ -165,7 +164,7 @@ TEST(LogsOfTraining06, AreMalformedWhereTheyAreCutOff) {
   EXPECT_THAT(found(run, "malformed-record").text, HasSubstr("must begin with seconds"));
 }
 
-/// A set of five runs in the layout of 0.5's results, beside the folder's entry.json.
+/// A set of five runs in the layout of 0.5's results, with the folder's entry.json.
 Report set_05(const base::TemporaryDirectory& folder, const std::string& entry,
               const std::string& submission = "v0.5.0/acme/fast_box/") {
   const std::string results = submission + "results/box/";

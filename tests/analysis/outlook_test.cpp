@@ -1,5 +1,4 @@
-// When a run will end: known answers, and intervals that hold what they say.
-// Hides nothing.
+// Prediction of a run's end: known answers, and coverage of the intervals.
 #include "analysis/outlook.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +16,7 @@ using analysis::outlook_of;
 using analysis::RunFacts;
 using analysis::Standing;
 
-/// Evaluations every 10 s with these qualities, to a target of 0.5 that an error falls to.
+/// Facts with evaluations of these qualities every 10 s, and an error that must fall to 0.5.
 RunFacts falling(const std::vector<double>& qualities) {
   RunFacts facts;
   facts.metric = "eval_error";
@@ -88,7 +87,7 @@ TEST(Outlook, HasNoUpperEndWhereTheCurveMayGoTheOtherWay) {
   EXPECT_GE(*outlook.low_s, 51.0);
 }
 
-/// The interval holds where the true line ends in about 95 of 100 noisy runs.
+/// The interval contains the true end in about 95 of 100 noisy runs.
 TEST(Outlook, HoldsTheTruthAsOftenAsItSays) {
   int held = 0;
   constexpr int kRuns = 1000;

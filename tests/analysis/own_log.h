@@ -1,5 +1,4 @@
-// Logs that tests make themselves: a clean one of each benchmark, to be spoilt in one point.
-// Hides the format of a line.
+// Synthetic logs: a clean one of each benchmark, which tests then change.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ inline const char* event_type_of(const std::string& key) {
   return "POINT_IN_TIME";
 }
 
-/// Milliseconds count from kStartMs.
+/// `ms` counts from kStartMs.
 inline json record(double ms, const std::string& key, const json& value = nullptr,
                    json metadata = json::object()) {
   metadata["file"] = "own.cpp";
@@ -71,7 +70,7 @@ class Log {
     records.insert(find(key) + 1, one);
     return *this;
   }
-  /// Every key's records, each.
+  /// Applies `change` to every record of `key`.
   Log& each(const std::string& key, const std::function<void(json&)>& change) {
     for (json& one : records) {
       if (one["key"] == key) change(one);
@@ -89,8 +88,8 @@ class Log {
   }
 };
 
-/// A closed log of three evaluations, the last at target, of which nothing is to be told. An
-/// epoch takes 10 s, and its evaluation the last of them; in resnet every fourth epoch has one.
+/// A log of the closed division without findings, with three evaluations, the last at target. An
+/// epoch takes 10 s, the last of which is its evaluation; in resnet every fourth epoch has one.
 inline Log clean(const std::string& benchmark = "cosmoflow") {
   const mllog::QualityTarget& target = mllog::find_benchmark(benchmark)->evaluation().target;
   const bool rises = target.main().direction == mllog::Direction::kRises;
@@ -131,8 +130,8 @@ inline Log clean(const std::string& benchmark = "cosmoflow") {
   return log;
 }
 
-/// A clean log of the n-th run that keeps the rules of HPC 0.7: n seconds later, with a seed and
-/// results of its own.
+/// A clean log that meets the rules of HPC 0.7, for run n: n seconds later, with other results and
+/// another seed.
 inline Log run_of(int n) {
   Log log = clean();
   const json settings = {{"opt_name", "sgd"},
@@ -154,7 +153,7 @@ inline Log run_of(int n) {
   return log;
 }
 
-/// What is found in a log of this text, alone in a folder.
+/// The report of a single log with this text.
 inline analysis::RunReport judged(const std::string& text) {
   const base::TemporaryDirectory folder;
   folder.write("result_0.txt", text);
@@ -168,7 +167,7 @@ inline std::vector<std::string> rules_of(const std::vector<analysis::Finding>& f
   return rules;
 }
 
-/// The first finding of a rule; one without text where there is none.
+/// The first finding of a rule; an empty one if there is none.
 inline analysis::Finding found(const analysis::RunReport& run, const std::string& rule) {
   for (const analysis::Finding& finding : run.findings) {
     if (finding.rule == rule) return finding;
@@ -176,7 +175,7 @@ inline analysis::Finding found(const analysis::RunReport& run, const std::string
   return {};
 }
 
-/// The rule of this name; null where the catalogue has none.
+/// The rule of this name; null if the catalogue has none.
 inline const mllog::CatalogueRule* audit_rule(const std::string& id) {
   const auto rules = analysis::audit_rules();
   const auto found = std::find_if(rules.begin(), rules.end(),

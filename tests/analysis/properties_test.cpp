@@ -1,5 +1,4 @@
-// No figure changes with what may happen to a log on its way, or with the order of files.
-// Hides the logs and the changes, in log_changes.h.
+// No figure depends on harmless changes of a log (log_changes.h) or on the order of files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +22,9 @@ using log_changes::logs_to_try;
 using log_changes::Named;
 using nlohmann::json;
 
-/// What a log is, not what it says.
+/// Figures of the file, not of its meaning.
 constexpr std::array kOfTheFile = {"bytes", "other_lines", "findings"};
-/// What repetition is told by.
+/// Figures that repetition of records changes.
 constexpr std::array kOfRepetition = {"records", "repeated_keys", "records_after_run_stop",
                                       "malformed_records"};
 
@@ -38,7 +37,7 @@ json figures(const std::string& text, const std::vector<const char*>& left_out) 
   return file;
 }
 
-/// What differs by more than the rounding of a mean over other numbers of equal terms.
+/// Differences, except those of rounding in a mean over another number of equal terms.
 std::string differences(const json& before, const json& after) {
   constexpr double kRounding = 1e-13;
   std::string text;

@@ -1,5 +1,5 @@
-// Every published log, compared with the figures of an independent program.
-// Hides where those logs are: beside the project, or absent.
+// Every published log, compared with the figures of an independent program. Skipped without a copy
+// of the logs next to the project.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 const fs::path kLogs = "../shared/mlperf_logs";
 
-/// The independent figures are rounded to six decimals (fractions to nine), rates computed from
+/// The independent figures are rounded to six decimals (fractions to nine); rates are computed from
 /// rounded seconds.
 constexpr double kAbsolute = 0.6e-6;
 constexpr double kFractionAbsolute = 0.6e-9;
@@ -29,7 +29,7 @@ bool is_fraction(const std::string& key) {
   return key.ends_with("_fraction") || key.ends_with("_ratio") || key == "models_per_min";
 }
 
-/// Verdicts of other programs: what `check` says, not `analyze`.
+/// Verdicts of other programs, which correspond to `check`, not to `analyze`.
 bool is_foreign(const std::string& key) {
   return key == "mlcommons_checker" || key == "mlcommons_summarizer" || key == "fork_checker";
 }
@@ -44,7 +44,7 @@ bool same(const std::string& key, const json& expected, const json& found) {
   return expected == found;
 }
 
-/// A count is a whole number in both, a truth is true or false.
+/// Counts must be integers in both, booleans must be booleans.
 bool same_kind(const json& expected, const json& found) {
   if (expected.is_number() && found.is_number()) {
     return expected.is_number_float() || !found.is_number_float() || expected == found;
@@ -52,7 +52,7 @@ bool same_kind(const json& expected, const json& found) {
   return expected.type() == found.type();
 }
 
-/// Compares every figure of `expected`; what it leaves out is not asked for.
+/// Compares every figure of `expected`, which may have fewer than `found`.
 void compare(const std::string& where, const json& expected, const json& found) {
   for (const auto& [key, value] : expected.items()) {
     if (is_foreign(key)) continue;
@@ -138,11 +138,11 @@ TEST_F(PublishedLogs, AreNamedAlikeFromAboveAndRoundByRound) {
             all["systems"]["hpc_v3.0/" + below + "strong/cosmoflow"]);
 }
 
-/// An oddity that is known to be in one of the logs.
+/// A known oddity of one of the logs.
 struct Known {
   const char* file;
   const char* rule;
-  const char* text;  ///< a part of what is told
+  const char* text;  ///< part of the finding's text
 };
 
 constexpr Known kKnown[] = {

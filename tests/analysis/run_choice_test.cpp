@@ -1,4 +1,4 @@
-// Which N consecutive runs of M make a result.
+// Choice of the N consecutive runs of M that make a result.
 #include "analysis/run_choice.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 constexpr double kLaunchMs = 1.7e12;
 
-/// Launched one after another; a time of 0 is that of a failed run.
+/// Runs launched one after another; a time of 0 means a failed run.
 std::vector<GroupRun> runs_of(const std::vector<double>& times_s) {
   std::vector<GroupRun> runs;
   for (const double time_s : times_s) {
@@ -46,7 +46,7 @@ TEST(RunChoice, TakesAllRunsWhereThereAreNoMoreThanMakeAResult) {
 }
 
 TEST(RunChoice, TakesTheSlowerOfTheTwoMiddleWindowsOfAnEvenNumber) {
-  // Six windows of five runs each, as in the rules' own example of ten runs.
+  // Six windows of five runs each, as in the rules' example of ten runs.
   const RunChoice choice = choose_runs(runs_of({9, 8, 7, 6, 5, 4, 3, 2, 1, 0.5}), 5, 1);
   EXPECT_THAT(scores_of(choice), ElementsAre(7.0, 6.0, 5.0, 4.0, 3.0, 2.0));
   EXPECT_EQ(choice.chosen, 2u);

@@ -1,5 +1,4 @@
-// Sets on more and more of the same hardware, and the joint analysis of a whole round.
-// Hides nothing.
+// Sets on different amounts of the same hardware, and the joint analysis of a whole round.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +28,7 @@ SystemFacts set_of(double units, double epoch_s, const std::string& accelerator 
   return facts;
 }
 
-/// Relates the sets, called "0", "1" and so on.
+/// Calls relate_scales() for the sets, named "0", "1" and so on.
 void relate(const std::vector<SystemFacts*>& all) {
   std::vector<NamedSystem> named;
   for (std::size_t i = 0; i < all.size(); ++i) named.push_back({std::to_string(i), all[i]});
@@ -66,7 +65,7 @@ TEST(Scaling, NeedsToKnowTheHardwareAndTheUnits) {
   unknown.compute_units.reset();
   relate({&known, &unknown});
   EXPECT_FALSE(unknown.scaling);
-  // Accelerators without a name are not the processors beside them.
+  // Accelerators without a name do not count as the processors of their nodes.
   SystemFacts processors = set_of(128, 100.0, ""), unnamed = set_of(256, 50.0, "");
   for (SystemFacts* facts : {&processors, &unnamed}) {
     facts->description.processors_per_node = 2.0;
@@ -98,8 +97,8 @@ TEST(Scaling, LeavesOutWhatAlsoHasNoThroughput) {
   EXPECT_DOUBLE_EQ(*large.scaling->efficiency, 0.5);
 }
 
-/// What the joint analysis of MLPerf HPC v0.7 prints of a system (arXiv 2110.11466, its tables and
-/// notebooks); -1: nothing.
+/// Figures of a system in the joint analysis of MLPerf HPC v0.7 (arXiv 2110.11466, its tables and
+/// notebooks); -1: none.
 struct Row {
   const char* system;
   double time_min, stdev_min, epochs, epoch_s, samples_s_unit, staging_share, eval_share;
@@ -107,10 +106,10 @@ struct Row {
   double efficiency = -1.0, train_efficiency = -1.0;  ///< percent
 };
 
-// Two rows are not the paper's. It counts result_9 of abci_512xV100_tensorflow_closed, which ends
-// at 0.1246 and so misses 0.124, as a success: 34.34 +- 4.0, 100.0, 20.1, 31.81, and 64.1 % of that
-// on 2048. Of fugaku_512xA64FX_tensorflow_closed it shows time and epochs times 1.08, as the review
-// normalised them, which no log tells: 269.59 +- 28.1, 110.5; its raw ones are these.
+// Two rows differ from the paper. It counts result_9 of abci_512xV100_tensorflow_closed, which ends
+// at 0.1246 and so misses 0.124, as a success: 34.34 +- 4.0, 100.0, 20.1, 31.81, and an efficiency
+// of 64.1 % on 2048. For fugaku_512xA64FX_tensorflow_closed it shows time and epochs times 1.08, a
+// factor of the review that no log has: 269.59 +- 28.1, 110.5; the row has the raw figures.
 constexpr Row kRows[] = {
     {"halv100_n16_tf1.15.0", 265.59, 29.0, 55.4, 287.6, 17.80, -1, .12},
     {"corigpu_n64_tf1.15.0", 364.73, 32.8, 53.9, 387.6, 13.21, .045, .12},
@@ -131,13 +130,13 @@ constexpr Row kRows[] = {
     {"abci_1024xV100_fjpytorch_open", 10.49, 0.23, 23.7, 21.6, -1, .187, -1},
 };
 
-/// Where the logs of the round are: a copy of its published results, or some of them.
+/// The folder with the logs of the round: a copy of its published results, or some of them.
 std::string round_folder() {
   const char* const given = std::getenv("TRAINMARK_HPC_V0_7");
   return given ? given : "../shared/mlperf_logs/hpc_v0.7";
 }
 
-/// Half a unit of the last digit that is printed, and what rounding twice may add.
+/// Allows half a unit of the last printed digit, and a little more, as values may be rounded twice.
 void expect_printed(double found, double printed, double last_digit, const char* what) {
   if (printed < 0.0) return;
   EXPECT_NEAR(found, printed, 0.51 * last_digit) << what;
@@ -156,7 +155,7 @@ void expect_row(const SystemFacts& facts, const Row& row) {
   expect_printed(own_log::field(facts, "staging_fraction"), row.staging_share, 0.001, "staging");
   expect_printed(own_log::field(facts, "eval_fraction"), row.eval_share, 0.01, "evaluation");
   expect_printed(own_log::field(facts, "variation_share"), row.component, 0.01, "variation");
-  if (!facts.scaling) return;  // the smaller system is not there
+  if (!facts.scaling) return;  // the smaller system is missing
   EXPECT_GT(row.efficiency, 0.0) << "not published";
   expect_printed(kPercent * own_log::field(facts, "scaling_efficiency"), row.efficiency, 0.1,
                  "scale");

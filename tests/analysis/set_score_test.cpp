@@ -1,5 +1,4 @@
 // Scores and throughputs of run sets, and which instances to prune.
-// Hides nothing.
 #include "analysis/set_score.h"
 
 #include <gmock/gmock.h>
@@ -158,7 +157,7 @@ TEST(Prune, LeavesOutWhatCannotCount) {
   EXPECT_EQ(prune({}, 1).ttta_s, 0.0);
 }
 
-/// The rate of every subset, by trying all of them.
+/// The highest rate of all subsets with at least `least` instances, by trying every one.
 double best_rate(const std::vector<Instance>& all, std::size_t least) {
   double best = 0.0;
   for (unsigned subset = 1; subset < (1U << all.size()); ++subset) {

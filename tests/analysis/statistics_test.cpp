@@ -1,5 +1,5 @@
-// Student's t and its kin, against published tables, closed forms and plain integration.
-// Hides the table values.
+// Student's t and the other statistics, compared with published tables, closed forms and numerical
+// integration.
 #include "analysis/statistics.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ double density(double t, double freedom) {
   return std::exp(log_scale - (freedom + 1.0) / 2.0 * std::log1p(t * t / freedom));
 }
 
-/// Simpson's rule from 0 to t, an independent way to the same number.
+/// The distribution by Simpson's rule from 0 to t.
 double integrated_cdf(double t, double freedom) {
   constexpr int kPieces = 20000;
   const double step = t / kPieces;

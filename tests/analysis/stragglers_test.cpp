@@ -1,5 +1,4 @@
-// Who was waited for, on accounts that are made up.
-// Hides how such an account is written.
+// Ranks that others waited for, in synthetic telemetry.
 #include "analysis/stragglers.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +45,7 @@ class Job {
     return report_.ranks[static_cast<std::size_t>(rank)]
         .within_s[static_cast<std::size_t>(outer)][static_cast<std::size_t>(part)];
   }
-  /// These ranks took longer in `part` of the training; the others waited.
+  /// The ranks `late` take longer in `part` of the training, and the others wait.
   Job& delay(const std::vector<int>& late, Subsystem part, double longer_s) {
     for (int r = 0; r < static_cast<int>(report_.ranks.size()); ++r) {
       const bool is_late = std::find(late.begin(), late.end(), r) != late.end();
@@ -54,7 +53,7 @@ class Job {
     }
     return *this;
   }
-  /// The same inside a subsystem that keeps all.
+  /// The same for one rank inside `outer`, whose seconds include its inner scopes.
   Job& delay_within(Subsystem outer, int late, Subsystem part, double longer_s) {
     for (int r = 0; r < static_cast<int>(report_.ranks.size()); ++r) {
       seconds(r, outer) += longer_s;
@@ -182,7 +181,7 @@ TEST(Stragglers, AreNamedAmongManyRanksThatDiffer) {
 
 TEST(Stragglers, AreOnlyThoseThatOthersWaitedFor) {
   Job job(4);
-  job.seconds(1, Subsystem::kOther) += 40.0;  // nobody's exchange grew
+  job.seconds(1, Subsystem::kOther) += 40.0;  // no rank waited longer
   EXPECT_THAT(job.waiting().stragglers, IsEmpty());
 }
 

@@ -1,5 +1,4 @@
 // Sets of runs: the olympic mean and its rules.
-// Hides nothing.
 #include "analysis/systems.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +47,8 @@ SystemFacts system_of(const std::vector<double>& times, const std::string& folde
   return system_of_runs(runs_of(times), folder, breaking);
 }
 
-/// A hundred runs of round 0.5 that start one after another, of which the last start first. The
-/// n-th to start takes n seconds, and `failing` of each ten fail.
+/// A hundred runs of round 0.5 that start one after another; the list has the last one first. The
+/// n-th to start takes n seconds, and `failing` of every ten fail.
 std::vector<RunFacts> hundred_runs(int failing) {
   std::vector<double> times;
   for (int n = 100; n > 0; --n) times.push_back(n % 10 < failing ? -n : n);

@@ -1,5 +1,4 @@
-// Telemetry beside a log.
-// Hides nothing.
+// Telemetry next to a log.
 #include "analysis/telemetry_file.h"
 
 #include <gmock/gmock.h>

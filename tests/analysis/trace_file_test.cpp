@@ -1,5 +1,4 @@
 // Traces of runs: layers, spans, damage.
-// Hides nothing.
 #include "analysis/trace_file.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-// Two ranks of two steps each; a layer's name within "args" or behind the events is none.
+// Two ranks of two steps each; layers within "args" or after the events do not count.
 constexpr char kTrace[] = R"({"traceEvents":[
 {"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"conv1","cat":"layer","dur":9}},
 {"name":"step","cat":"step","ph":"X","ts":0.0,"dur":10.0,"pid":0,"tid":0,"args":{"step":1}},

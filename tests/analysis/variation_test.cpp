@@ -1,5 +1,4 @@
-// The principal component of runs against cases that can be seen.
-// Hides nothing.
+// The principal component of runs, for cases with obvious answers.
 #include "analysis/variation.h"
 
 #include <gtest/gtest.h>

@@ -1,19 +1,19 @@
-"""Whether training here ends where a peer's ends: three seeds each on 1, 2 and 4 ranks under one configuration.
+"""Compares the accuracy after training with a peer's: three seeds each on 1, 2 and 4 ranks under one configuration.
 
-Hides the runs' files. Every run goes through all epochs, whatever the target. Run it in the project's folder; it
-takes an hour and a half on two cores, and goes on where it was stopped:
+Every run trains all epochs and ignores the target. Run it in the project's folder. It takes an hour and a half on two
+cores, and continues where it was stopped:
 
     python3 tests/parity/accuracy.py build/release/trainmark --output results/reference/trainmark_cifar10.json
 
-The file is written after every run. PyTorch's curves, the peer's where no other is named, come from train_cifar10.py.
-For bf16 beside our own f32:
+The file is written after every run. The default peer is PyTorch, whose curves come from train_cifar10.py.
+To compare bf16 with our own f32:
 
     python3 tests/parity/accuracy.py build/release/trainmark --precision bf16 --ranks 2 \\
         --peer results/reference/trainmark_cifar10.json --output results/reference/trainmark_cifar10_bf16.json
 
-Exit code 1 when the mean accuracy of a number of ranks differs from the peer's by more than 1.5 points, or a run ends
-after 10 minutes; in f32 when a run ends below 72 %; in bf16 when an exact permutation test of the accuracies, all ours
-against all of the peer's, tells the two apart at the level of 5 %.
+Exit code 1 if, for a number of ranks, the mean accuracy differs from the peer's by more than 1.5 points, or a run takes
+more than 10 minutes; in f32, if a run ends below 72 %; in bf16, if an exact permutation test of all our accuracies
+against all of the peer's distinguishes the two at the level of 5 %.
 """
 
 import argparse
@@ -30,7 +30,7 @@ TARGET_MISSED = 6
 
 
 def read_log(path):
-    """Curve and seconds of a run; evaluation_seconds are those of all evaluations so far."""
+    """Curve and seconds of a run. evaluation_seconds is the time in all evaluations so far."""
     times, curve, evaluating = {}, [], 0
     for line in path.read_text().splitlines():
         record = json.loads(line.split(":::MLLOG ")[1])
@@ -45,7 +45,7 @@ def read_log(path):
 
 
 def train(program, config, precision, ranks, seed, target=1):
-    """One run, two threads in all where there are fewer ranks than cores."""
+    """Trains once; the ranks share the machine's cores. Returns the run and its provenance."""
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "run", config, "--set", f"seed={seed}", "--set", f"target.quality={target}",
                    "--set", f"training.precision={precision}", "--set", f"results.directory={folder}"]
@@ -72,7 +72,7 @@ def mean(values):
 
 
 def chance_of_difference(ours, theirs):
-    """How often means differ by as much when the same accuracies are dealt out at random: all ways to deal."""
+    """p-value of an exact permutation test: the share of all regroupings whose means differ by at least as much."""
     everything = ours + theirs
     differences = []
     for chosen in itertools.combinations(range(len(everything)), len(ours)):
@@ -83,7 +83,7 @@ def chance_of_difference(ours, theirs):
 
 
 def judge(runs, peer, precision):
-    """Prints the comparison; whether all of it holds."""
+    """Prints the comparison, and returns whether it holds."""
     ends = [run["epochs"][-1]["eval_accuracy"] for run in peer["runs"]]
     print(f"peer, seeds {' '.join(str(run['seed']) for run in peer['runs'])}: "
           f"{' '.join(f'{end:.4f}' for end in ends)}, mean {mean(ends):.4f}")

@@ -1,8 +1,8 @@
-"""Adam, AdamW and LAMB as their papers and MLPerf's rules write them, in the precision of the parameters.
+"""Adam, AdamW and LAMB as in their papers and MLPerf's rules, in the precision of the parameters.
 
-Hides moments and the number of updates. Options that differ from the defaults make the controls of tests: each does one
-thing wrong. Sources: Kingma & Ba, arXiv:1412.6980; Loshchilov & Hutter, arXiv:1711.05101; You et al., arXiv:1904.00962,
-with the clipping of all gradients to a norm of 1 that MLPerf HPC fixes.
+Options other than the defaults serve as negative controls in tests: each does one thing wrong. Sources: Kingma & Ba,
+arXiv:1412.6980; Loshchilov & Hutter, arXiv:1711.05101; You et al., arXiv:1904.00962, with all gradients clipped to a
+norm of 1 together, as MLPerf HPC prescribes.
 """
 
 import torch
@@ -11,8 +11,9 @@ PUBLISHED_NORM = 1.0  # of all gradients together, at most
 
 
 class Adaptive:
-    """`settings`: a configuration's section "optimizer". `decays`: which tensors do, and have LAMB's trust ratio; all
-    of them do. `clips`, `has_ratio`: of LAMB. `root_of_sum`: epsilon goes into the root, where it does not belong."""
+    """`settings` is a configuration's section "optimizer". `decays` selects the tensors with weight decay, and with
+    LAMB's trust ratio. `clips` and `has_ratio` switch parts of LAMB. `root_of_sum` wrongly adds epsilon in the root.
+    """
 
     def __init__(self, parameters, settings, decays=lambda _: True, clips=True, has_ratio=True, root_of_sum=False):
         self.parameters, self.name, self.updates = list(parameters), settings["name"], 0
@@ -24,7 +25,7 @@ class Adaptive:
         self.second = [torch.zeros_like(parameter) for parameter in self.parameters]
 
     def step(self, rate):
-        """From the gradients that the parameters have."""
+        """One update, with the gradients stored in the parameters."""
         self.updates += 1
         with torch.no_grad():
             scale = self.gradient_scale()

@@ -1,14 +1,11 @@
-"""What comparisons of networks with batch norm share: groups of samples, running statistics, arrays by name.
-
-Hides how PyTorch's batch norm is given less than the batch.
-"""
+"""Helpers for comparing networks with batch norm: groups of samples, running statistics, arrays by name."""
 
 import torch
 from torch.nn import functional
 
 
 class GhostBatchNorm(torch.nn.BatchNorm2d):
-    """Statistics over groups of `group` samples; the running ones follow the mean over a batch's groups."""
+    """Batch norm over groups of `group` samples. Running statistics follow the mean over the groups of a batch."""
 
     group = 0
 
@@ -18,7 +15,7 @@ class GhostBatchNorm(torch.nn.BatchNorm2d):
         parts, means, variances = [], [], []
         for part in x.split(self.group):
             mean, variance = torch.zeros_like(self.running_mean), torch.ones_like(self.running_var)
-            # With momentum 1 the running statistics that it is given become those of this group.
+            # With momentum 1, the running statistics become those of this group.
             parts.append(functional.batch_norm(part, mean, variance, self.weight, self.bias, True, 1.0, self.eps))
             means.append(mean)
             variances.append(variance)
@@ -28,7 +25,7 @@ class GhostBatchNorm(torch.nn.BatchNorm2d):
 
 
 def norm_over(group):
-    """The class of batch norms over groups of so many samples, or over the batch."""
+    """The class of batch norms over groups of `group` samples; None: over the batch."""
     return torch.nn.BatchNorm2d if group is None else type("Norm", (GhostBatchNorm,), {"group": group})
 
 
@@ -37,7 +34,7 @@ def norms(model):
 
 
 def use_statistics_of(model, images):
-    """Makes the running statistics near those of `images`, as a trained network's are, but not equal to them."""
+    """Sets the running statistics close to, but not equal to, those of `images`, as in a trained network."""
     model.train()
     for norm in norms(model):
         norm.momentum = 1.0
@@ -51,13 +48,13 @@ def use_statistics_of(model, images):
 
 
 def state_of(model):
-    """Parameters and running statistics, copied."""
+    """Copies of parameters and running statistics by name, in float64."""
     return {name: tensor.detach().double().numpy().copy() for name, tensor in model.state_dict().items()
             if not name.endswith("num_batches_tracked")}
 
 
 def with_biased_variance(model, images, start, result):
-    """What running variances would be after a step on `images` without the factor n / (n - 1); over the whole batch."""
+    """`result` with running variances that lack the factor n / (n - 1) of a step on `images`, over the whole batch."""
     points, handles = {}, []
 
     def note(name):

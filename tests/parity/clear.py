@@ -1,7 +1,4 @@
-"""Draws on which no ReLU and no max pool decides near its kink, so that two programs differ by rounding alone.
-
-Hides hooks into the network and the search for gaps between a channel's values.
-"""
+"""Random models and batches without ReLU or max pool inputs near a kink: two programs differ only by rounding."""
 
 import copy
 import itertools
@@ -13,31 +10,31 @@ from torch.nn import functional
 import batch_norm
 import reference
 
-#: Distance from zero that values of a unit deviation are kept at, times their number in a channel. It must exceed their
+#: Least distance of values (of unit deviation) from zero, times the number of values in a channel. It must exceed their
 #: errors in fp32 (1e-6 at the first ReLU with 10,000 values, 5e-4 at the last with 32), and gaps so wide must be common.
 CLEARANCE = 0.4
 
 
 def shift_away_from_zero(values):
-    """The smallest shift of each channel of `values` that leaves zero in a gap between them.
+    """The smallest shift of each channel of `values` that moves zero into a gap between the values.
 
-    The wider apart a channel's values lie, the larger the gap: late layers have fewer values and larger errors.
+    The gap is wider for channels with fewer values: late layers have fewer values and larger errors.
     """
     ordered = values.transpose(0, 1).flatten(1).sort(dim=1).values
     margin = CLEARANCE / ordered.shape[1]
     infinity = torch.full_like(ordered[:, :1], float("inf"))
     low = torch.cat([-infinity, ordered], dim=1) + margin
     high = torch.cat([ordered, infinity], dim=1) - margin
-    threshold = torch.zeros_like(low).maximum(low).minimum(high)  # the point between two values nearest to zero
+    threshold = torch.zeros_like(low).maximum(low).minimum(high)  # the place nearest to zero between two values
     cost = threshold.abs().masked_fill(low > high, float("inf"))
     return -threshold.gather(1, cost.argmin(dim=1, keepdim=True)).squeeze(1)
 
 
 def keep_relus_clear(model, images, frozen):
-    """Shifts batch-norm biases by a hair, so that no ReLU has to decide near zero on these images.
+    """Shifts batch-norm biases slightly, so that no ReLU has an input near zero on these images.
 
-    The gradient of a ReLU jumps at zero: where fp32 decides differently from float64, one unit alone moves the whole
-    gradient by 1e-3 to 1e-2. Without such units the gradients of both differ by rounding alone.
+    The gradient of a ReLU jumps at zero: a single unit whose sign differs between fp32 and float64 moves the whole
+    gradient by 1e-3 to 1e-2. Without such units both gradients differ only by rounding.
     """
     exact = copy.deepcopy(model).double()
     reference.train_mode(exact, frozen)
@@ -70,7 +67,7 @@ def keep_relus_clear(model, images, frozen):
 
 
 def draw(seed, samples, frozen, pool_clearance_wanted, last_gammas=(0.5, 1.5), side=32, group=None):
-    """A model and a batch on which no ReLU and no max pool is near a decision; with running statistics that fit."""
+    """A model and a batch without ReLU or max pool inputs near a kink. If `frozen`, running statistics fit them."""
     torch.manual_seed(seed)
     model = reference.random_model(last_gammas=last_gammas, group=group)
     while True:
@@ -85,7 +82,7 @@ def draw(seed, samples, frozen, pool_clearance_wanted, last_gammas=(0.5, 1.5), s
 
 
 def pool_clearance(model, images, frozen):
-    """The smallest lead of a winner in the max pool: where two are about equal, either may get the gradient."""
+    """The smallest lead of a max pool's maximum over the next value: of close ones, either may get the gradient."""
     exact = torch.nn.Sequential(*copy.deepcopy([model.conv1, model.bn1, model.relu])).double()
     reference.train_mode(exact, frozen)
     with torch.no_grad():

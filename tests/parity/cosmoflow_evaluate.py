@@ -1,12 +1,12 @@
-"""The same weights give the same outputs as CosmoFlow in PyTorch, there and back.
+"""With the same weights, the program's outputs equal those of CosmoFlow in PyTorch, in both directions.
 
     cosmoflow_evaluate.py PROGRAM MPIEXEC [--published]
 
-Random weights go through HDF5 into `trainmark evaluate`, of small models, or of the published one on samples of 128^3,
-on 1 rank and on several that share each sample; weights that a run leaves go back into PyTorch. The
-bound on max |a - b| / max |b| of outputs against float64 is 1e-4; ranks that share samples give the bits of one rank;
-the mean absolute error is that of the program's own outputs to 1e-6. Controls do one thing wrong and must exceed the
-bound tenfold.
+Random weights of small models, or of the published one for samples of 128^3, are passed to `trainmark evaluate` in HDF5
+files, on 1 rank and on several that share each sample. Weights that a run writes are loaded into PyTorch. The bound on
+max |a - b| / max |b| of outputs against float64 is 1e-4. Ranks that share samples give the same bits as one rank. The
+reported mean absolute error equals that of the program's outputs to 1e-6. Negative controls do one thing wrong and must
+exceed the bound tenfold.
 """
 
 import sys
@@ -23,7 +23,7 @@ SMALL = {"size": 16, "channels": [16, 32], "dense": [32, 16], "dropout": 0}
 DEEP = {"size": 32, "channels": [16, 32, 48, 64], "dense": [24], "dropout": 0}
 #: Parameters of the published model.
 COUNT = 8_907_556
-#: How ranks share samples: depth x height. Some shares of DEEP are too thin to be halved to the end.
+#: How ranks share samples: depth x height. Some parts of DEEP are too thin to be halved by every pooling.
 SPLITS = {"small": [(2, 1), (2, 2)], "deep": [(4, 1), (2, 2)], "published": [(2, 1), (2, 2)]}
 
 
@@ -41,7 +41,7 @@ def judge(what, universes, results, expected):
 
 
 def compare(program, name, model, universes):
-    """On one rank, then shared among several."""
+    """Compares on one rank, then on several that share each sample."""
     state = reference.random_state(model, 7)
     expected = reference.outputs(state, model, universes)
     print(f"{name}: {sum(values.size for values in state.values())} parameters; largest outputs of each target "
@@ -58,7 +58,7 @@ def compare(program, name, model, universes):
 
 
 def compare_other_inputs(program, universes):
-    """Over the mean in place of the logarithm, and samples that ranks do not share but have each their own of."""
+    """Counts over their mean instead of logarithms; and two ranks with different samples."""
     state = reference.random_state(SMALL, 8)
     expected = reference.outputs(state, SMALL, universes, apply_log=False)
     mean = program.evaluate(state, SMALL, universes, dataset={"apply_log": False})
@@ -68,7 +68,7 @@ def compare_other_inputs(program, universes):
 
 
 def there_and_back(program, universes):
-    """Weights that two epochs of a run leave give the outputs in PyTorch that `evaluate` has for them."""
+    """Weights written after two epochs give the same outputs in PyTorch as in `evaluate`."""
     recipe = reference.Recipe(SMALL, 2, {"learning_rate": 0.05}, 2, {"momentum": 0.9, "weight_decay": 1e-3})
     trained = program.train(3, universes, recipe)
     trained.pop("losses")

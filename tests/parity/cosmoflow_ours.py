@@ -1,7 +1,7 @@
-"""CosmoFlow by `trainmark`: evaluations, and training steps given and returned as cosmoflow_reference.py does.
+"""CosmoFlow by `trainmark`: evaluations and training steps with the data types of cosmoflow_reference.py.
 
-Hides files, configurations and the launcher. No command trains from given weights: a run draws its own by its seed, and
-an update with a rate too small for single precision gives them away.
+No command trains from given weights: a run draws its own from its seed. They are found by an update whose rate is too
+small to change weights in single precision.
 """
 
 import json
@@ -19,13 +19,13 @@ TARGET_MISSED = 6
 
 
 class Program:
-    """The program, and the launcher that starts it on more ranks than one."""
+    """The program, and the launcher that starts it on several ranks."""
 
     def __init__(self, path, launcher):
         self.path, self.launcher = path, launcher
 
     def generate(self, samples, size, seed=1):
-        """As many generated samples."""
+        """Generates `samples` samples."""
         with tempfile.TemporaryDirectory() as folder:
             peer.run(self.path, "generate", "cosmoflow", f"{folder}/data", "--train-samples", samples,
                      "--validation-samples", 1, "--size", size, "--seed", seed)
@@ -45,14 +45,14 @@ class Program:
             return outputs, json.loads(pathlib.Path(folder, "result.json").read_text())["value"]
 
     def first_weights(self, seed, model, universes):
-        """What a run with this seed starts from; any sample will do. Biases are zeros, which even that rate moves."""
+        """Initial weights of a run with this seed, for any samples. Biases are zeros, which even that rate moves."""
         found = self.train(seed, universes[:1], Recipe(model, 1, {"learning_rate": NO_RATE}))
         found.pop("losses")
         return {name: numpy.where(abs(values) < MOVED_ZERO, 0.0, values) for name, values in found.items()}
 
     def train(self, seed, universes, recipe, ranks=1, **sections):
-        """Weights after the epochs of a run on these samples, and the mean loss of each epoch. The run has an order of
-        its own, which matters where an epoch has more than one step.
+        """Weights after the epochs of a run on these samples, and the mean loss of each epoch. The run shuffles the
+        samples, which matters if an epoch has more than one step.
 
         `sections` change keys of a section: training={"sample_split": {"depth": 2}}.
         """
@@ -65,7 +65,7 @@ class Program:
 
 
 def read_universes(folder):
-    """Of all files of a folder, in the order of their names."""
+    """The samples of all files in a folder, in the order of the file names."""
     counts, targets = [], []
     for path in sorted(pathlib.Path(folder).iterdir()):
         with h5py.File(path) as file:
@@ -83,7 +83,7 @@ def write_universes(folder, universes):
 
 
 def write_config(folder, universes, recipe, seed=1, **sections):
-    """Training and evaluation, both over these samples. No model is free of error on them."""
+    """Configures training and evaluation on these samples. No model reaches the target."""
     data = write_universes(f"{folder}/universes", universes)
     config = {
         "workload": "cosmoflow",

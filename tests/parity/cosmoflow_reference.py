@@ -1,8 +1,8 @@
-"""CosmoFlow in PyTorch: the model by Keras's names of its arrays, training steps in either precision, outputs.
+"""CosmoFlow in PyTorch: outputs and training steps in fp32 or float64, with arrays by Keras's names.
 
-Hides how Keras keeps arrays (taps first, channels last, matrices the other way round) and its rules for momentum,
+Converts Keras's layout of arrays (taps first, channels last, matrices transposed), and follows its rules for momentum,
 weight decay and the learning rate. A result is a dictionary of float64 arrays by name. The architecture, its dropout,
-L2 and rates are those of mlcommons/hpc, cosmoflow. Options that differ from the defaults make the controls of tests:
+L2 and rates are those of mlcommons/hpc, cosmoflow. Options other than the defaults serve as negative controls in tests:
 each does one thing wrong.
 """
 
@@ -13,16 +13,16 @@ import torch
 from torch.nn import functional
 
 SLOPE, SCALE, TARGETS = 0.3, 1.2, 4
-#: As the section "model" of a configuration has it; dropout draws at random, so that comparisons go without.
+#: As in the section "model" of a configuration. Without dropout, which is random.
 PUBLISHED = {"size": 128, "channels": [32, 64, 128, 256, 512], "dense": [128, 64], "dropout": 0}
 REDSHIFTS = 4
-#: In deviations: values that lie nearer to each other in float64 are equal, but for rounding.
+#: In standard deviations. float64 values closer than this differ only by rounding.
 EQUAL = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
 class Universes:
-    """Samples as files have them: counts [N, D, H, W, redshifts] and targets [N, 4]."""
+    """Samples as in files: counts [N, D, H, W, redshifts] and targets [N, 4]."""
 
     counts: numpy.ndarray
     targets: numpy.ndarray
@@ -31,13 +31,13 @@ class Universes:
         return len(self.targets)
 
     def __getitem__(self, which):
-        """Those of a slice or a list of places."""
+        """The samples of a slice or a list of indices."""
         return Universes(self.counts[which], self.targets[which])
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What a run does but for its data: sections of a configuration, and numbers from other sections."""
+    """A run without its data: sections of a configuration, and numbers from other sections."""
 
     model: dict
     batch: int
@@ -47,7 +47,7 @@ class Recipe:
 
 
 class CosmoFlow(torch.nn.Module):
-    """Parameters of a cosmology [N, 4] of logarithms of counts [N, redshifts, D, H, W]."""
+    """Predicts cosmological parameters [N, 4] from logarithms of counts [N, redshifts, D, H, W]."""
 
     def __init__(self, model, slope=SLOPE, scale=SCALE, flatten="channels last", pool_first=False):
         super().__init__()
@@ -60,7 +60,7 @@ class CosmoFlow(torch.nn.Module):
         self.dropout = torch.nn.Dropout(model["dropout"])
 
     def halved(self, values):
-        """LeakyReLU and maxima of 2 x 2 x 2; the order of the two decides on speed alone, as LeakyReLU rises."""
+        """LeakyReLU and max pooling of 2 x 2 x 2. As LeakyReLU is increasing, their order changes only the speed."""
         if self.pool_first:
             return functional.leaky_relu(functional.max_pool3d(values, 2), self.slope)
         return functional.max_pool3d(functional.leaky_relu(values, self.slope), 2)
@@ -77,13 +77,13 @@ class CosmoFlow(torch.nn.Module):
         return self.scale * torch.tanh(self.dense[-1](values))
 
     def decaying(self):
-        """What L2 is taken of: kernels of the dense layers but the last one."""
+        """The weights with L2: kernels of all dense layers but the last."""
         return [layer.weight for layer in self.dense[:-1]]
 
     def least_lead(self, volumes):
-        """How near a decision comes on these: a LeakyReLU's to zero, a maximum's to the next, in deviations of the
-        layer's values. Equal ones do not count, for they come from equal counts around and have equal gradients,
-        whichever is taken; nor do zeros, which come from empty space and are exact in any precision."""
+        """The smallest distance of a LeakyReLU input from zero, or of a maximum from the next value, in standard
+        deviations of the layer's values. Equal values do not count: they come from equal neighbourhoods and have equal
+        gradients. Nor do zeros, which come from empty space and are exact in any precision."""
         leads = []
 
         def note(distances, deviation):
@@ -104,24 +104,24 @@ class CosmoFlow(torch.nn.Module):
 
 
 def windows_of(values):
-    """[N, C, D, H, W] -> [N, C, D/2, H/2, W/2, 8]."""
+    """The 2 x 2 x 2 windows: [N, C, D, H, W] -> [N, C, D/2, H/2, W/2, 8]."""
     return values.unfold(2, 2, 2).unfold(3, 2, 2).unfold(4, 2, 2).flatten(-3)
 
 
 def keras_names(count, kind):
-    """Of the layers of a kind; the first one has no number."""
+    """Keras's names of the layers of a kind. The first one has no number."""
     return [kind if index == 0 else f"{kind}_{index}" for index in range(count)]
 
 
 def keras_layers(model):
-    """Each layer under Keras's name, and how its kernel's axes go from Keras's order to PyTorch's."""
+    """Keras's name of each layer, the layer, and the permutation of its kernel's axes from Keras to PyTorch."""
     yield from ((name, layer, (4, 3, 0, 1, 2))
                 for name, layer in zip(keras_names(len(model.convolutions), "conv3d"), model.convolutions))
     yield from ((name, layer, (1, 0)) for name, layer in zip(keras_names(len(model.dense), "dense"), model.dense))
 
 
 def model_of(state, model, dtype, **options):
-    """The model with these arrays, which must be all that it has."""
+    """The model with these arrays, which must be exactly its own."""
     made = CosmoFlow(model, **options).to(dtype)
     left = dict(state)
     with torch.no_grad():
@@ -144,8 +144,8 @@ def state_of(model):
 
 
 def random_state(model, seed):
-    """Weights that keep the deviation of values from layer to layer, biases that are not zero, outputs short of where
-    tanh is flat; as single precision has them."""
+    """Random weights, as rounded to single precision, that keep the deviation of values from layer to layer; nonzero
+    biases; outputs where tanh is not flat."""
     torch.manual_seed(seed)
     made = CosmoFlow(model)
     for _, layer, _ in keras_layers(made):
@@ -162,7 +162,7 @@ def inputs_of(universes, dtype, apply_log=True):
 
 
 def outputs(state, model, universes, dtype=torch.float64, apply_log=True, **options):
-    """[N, 4], a sample at a time: those of the published size take gigabytes."""
+    """Outputs [N, 4]. Computed sample by sample, as samples of the published size take gigabytes."""
     made = model_of(state, model, dtype, **options)
     with torch.no_grad():
         each = [made(inputs_of(universes[at:at + 1], dtype, apply_log)[0]) for at in range(len(universes))]
@@ -170,7 +170,7 @@ def outputs(state, model, universes, dtype=torch.float64, apply_log=True, **opti
 
 
 def learning_rate(schedule, epochs_done):
-    """Warm-up from the base, not from zero, then factors of the peak; a boundary takes effect an epoch after it."""
+    """Warm-up from the base rate, not from zero, then factors of the peak. Boundaries take effect one epoch late."""
     base, warmup = schedule["learning_rate"], schedule.get("warmup_epochs", 0)
     peak = schedule.get("peak_learning_rate", base)
     if epochs_done < warmup:
@@ -183,8 +183,8 @@ def learning_rate(schedule, epochs_done):
 
 
 class Training:
-    """Steps from the arrays `start`. `form`: of momentum; `l2_factor`: of the sum of squares in the loss, in parts of
-    weight_decay; `options`: of the model."""
+    """Training steps from the arrays `start`. `form` is that of momentum. The loss contains l2_factor * weight_decay *
+    sum of squares. `options` are the model's."""
 
     def __init__(self, start, recipe, dtype, form="keras", l2_factor=1.0, **options):
         self.model, self.dtype = model_of(start, recipe.model, dtype, **options), dtype
@@ -192,7 +192,7 @@ class Training:
         self.velocities = [torch.zeros_like(parameter) for parameter in self.model.parameters()]
 
     def step(self, universes, rate):
-        """One update; its mean loss before, without the part of L2."""
+        """Updates once. Returns the mean loss before the update, without L2."""
         volumes, targets = inputs_of(universes, self.dtype)
         self.model.zero_grad(set_to_none=True)
         loss = functional.mse_loss(self.model(volumes), targets)
@@ -214,7 +214,7 @@ class Training:
                     parameter.sub_(velocity, alpha=rate)
 
     def gradient(self, universes):
-        """Of the mean loss, as a result is."""
+        """Gradient of the mean loss, by the names of a result."""
         volumes, targets = inputs_of(universes, self.dtype)
         self.model.zero_grad(set_to_none=True)
         functional.mse_loss(self.model(volumes), targets).backward()
@@ -230,7 +230,7 @@ class Training:
 
 
 def train(start, batches, recipe, dtype, **options):
-    """Weights after steps on these batches, as many times over as there are epochs, and the mean loss of each time."""
+    """Weights after training on these batches for recipe.epochs epochs, and the mean loss of each epoch."""
     training = Training(start, recipe, dtype, **options)
     losses = [numpy.mean([training.step(batch, learning_rate(recipe.schedule, epoch)) for batch in batches])
               for epoch in range(recipe.epochs)]

@@ -1,15 +1,15 @@
 """Training steps of CosmoFlow: our error against PyTorch in float64 is at most twice that of PyTorch's own fp32.
 
-Hides how batches are found on which no LeakyReLU and no maximum decides near its kink: there, fp32 may decide
-differently from float64 by chance. Trials are one step, with every other seed on samples with empty space in them; a
-step on each of five batches with momentum; and ten steps on the same batch with momentum, weight decay and a rate that
-rises and falls, of which the log tells the loss of every step. They are taken on one rank, whole and in two passes; on
-two, which have samples of their own or share each sample; and on four, which do both or share each sample in thin
-slices. The bound holds for the update (w1 - w0) of all tensors together in every trial, and of each tensor over the
-trials; the losses' bound is that, too, and half of the seventh digit, which is the last one in the log.
+Batches are chosen on which no LeakyReLU and no max pool has inputs near its kink: there, fp32 may by chance decide
+differently from float64. Trials are: one step, with every other seed on samples with empty space; a step on each of
+five batches with momentum; and ten steps on the same batch with momentum, weight decay and a rate that rises and falls,
+with the loss of every step from the log. They run on one rank, whole and in two passes; on two ranks, with different
+samples or sharing each sample; and on four, in pairs that share samples or sharing each sample in thin slices. The
+bound holds for the update (w1 - w0) of all tensors together in every trial, and of each tensor over the trials. The
+losses have the same bound plus half of the seventh digit, the last one in the log.
 
-Why twice: in the gradient of a kernel, a float sums up more points before it is added to others than PyTorch's does.
-Controls do one thing wrong and must exceed the bound tenfold.
+Why twice: for the gradient of a kernel, more voxels are summed into one float than in PyTorch.
+Negative controls do one thing wrong and must exceed the bound tenfold.
 """
 
 import dataclasses
@@ -26,12 +26,12 @@ import distance
 
 BOUND, LOG_ROUNDING = 2.0, 5e-7
 SEEDS = (1, 2, 3, 4, 5, 6)
-#: What goes into a LeakyReLU or a maximum is at least so many deviations from where it decides otherwise. Errors in
-#: fp32 have root mean squares of a tenth to a quarter of that: those of the few that come near it are hardly larger.
+#: Least distance of inputs of a LeakyReLU or a maximum from its kink, in standard deviations. The root mean square of
+#: errors in fp32 is a tenth to a quarter of it; errors of the few inputs near the kink are hardly larger.
 LEAST_LEAD = 2e-6
 MODELS = {"small": {"size": 16, "channels": [16, 32], "dense": [32, 16], "dropout": 0},
           "deep": {"size": 32, "channels": [16, 32, 48, 64], "dense": [24], "dropout": 0}}
-#: Of one step: large, so that it shows above the rounding of weights. Of many: small, so that they do not diverge.
+#: Rates of one step are large, so that the step exceeds the rounding of weights; of many, small, to avoid divergence.
 ONE_STEP = {"learning_rate": 3.0}
 RISE_AND_FALL = {"learning_rate": 0.001, "peak_learning_rate": 0.01, "warmup_epochs": 4,
                  "decay_boundary_epochs": [5, 7], "decay_factors": [0.5, 0.25]}
@@ -44,7 +44,7 @@ def shared(depth, height):
     return {"training": {"sample_split": {"depth": depth, "height": height}}}
 
 
-#: By model: ranks, and sections that differ.
+#: By model: number of ranks, and changed sections.
 PLACES = {
     "small": {"1 rank": (1, {}), "1 rank, two passes": (1, {"training": {"gradient_accumulation_steps": 2}}),
               "2 ranks": (2, {}), "2 ranks share each sample": (2, shared(2, 1)),
@@ -55,7 +55,7 @@ PLACES = {
 
 
 class Draw:
-    """Generated samples of a model, each taken once, and first weights by seed."""
+    """Generated samples of a model, each used once, and initial weights by seed."""
 
     def __init__(self, program, name, samples):
         self.program, self.model, self.taken = program, MODELS[name], 0
@@ -69,8 +69,7 @@ class Draw:
         return empty(universes) if emptied else universes
 
     def clear(self, seed, recipe, count, emptied):
-        """Samples of so many batches on which no decision is near while they are trained on, in the order of training.
-        """
+        """`count` batches without inputs near a kink during the training on them, in the order of training."""
         while True:
             batches = [self.first_clear(seed, recipe, emptied) for _ in range(count)]
             training = reference.Training(self.starts[seed], recipe, torch.float64)
@@ -93,7 +92,7 @@ class Draw:
 
 
 def empty(universes):
-    """With a box in the middle, across the parts that ranks have, where there is nothing at any redshift."""
+    """The samples with an empty box in the middle at all redshifts, across the parts of several ranks."""
     counts, size = universes.counts.copy(), universes.counts.shape[1]
     inner = slice(size // 4, size // 4 * 3)
     counts[:, inner, inner, inner] = 0
@@ -106,13 +105,13 @@ def joined(batches):
 
 
 def flat(arrays):
-    """But for losses."""
+    """All arrays but the losses as one vector."""
     return numpy.concatenate([arrays[name].ravel() for name in sorted(arrays) if name != "losses"])
 
 
 def places_of_samples(program, seed, universes, recipe, start):
-    """Which step of an epoch each sample is in. With momentum m, a gradient counts by the steps since: at a rate so low
-    that gradients stay what they are, (1 - m^steps) / (1 - m) times. Weights give these factors away."""
+    """The step of the epoch that uses each sample. At a rate so low that gradients do not change, momentum m counts a
+    gradient (1 - m^n) / (1 - m) times, n steps later. The change of weights gives these factors."""
     probe = dataclasses.replace(recipe, schedule=LOW, epochs=1, optimizer=MOMENTUM)
     found = program.train(seed, universes, probe)
     training = reference.Training(start, probe, torch.float64)
@@ -128,7 +127,7 @@ def places_of_samples(program, seed, universes, recipe, start):
 
 
 class Trial:
-    """Errors of PyTorch's fp32 in steps on some batches."""
+    """A training on some batches, with the errors of PyTorch's fp32."""
 
     def __init__(self, draw, seed, schedule, optimizer, batch=4, count=1, epochs=1, emptied=False):
         self.seed = seed
@@ -140,15 +139,15 @@ class Trial:
         self.theirs, self.their_loss_error = self.errors(single), self.loss_error(single)
 
     def ordered(self, draw, count):
-        """Batches as the program has them in an epoch. The order of a seed is that of places, whatever samples there
-        are, so that the samples can be put where they are wanted."""
+        """Batches in the program's order in an epoch. A seed permutes the positions of samples whatever their content,
+        so samples can be put at the positions where they are wanted."""
         batch = self.recipe.batch
         step_of = places_of_samples(draw.program, self.seed, draw.universes[:count * batch], self.recipe, self.start)
         self.places = numpy.argsort(numpy.argsort(step_of, kind="stable"))
         return draw.clear(self.seed, self.recipe, count, False)
 
     def universes(self):
-        """In the order of files."""
+        """All samples in the order of files."""
         universes = joined(self.batches)
         return universes[self.places] if len(self.batches) > 1 else universes
 
@@ -180,12 +179,12 @@ def compare(program, name, what, trials):
 
 
 def early(schedule):
-    """Wrong on purpose: boundaries take effect in the epoch of their number."""
+    """Wrong on purpose: boundaries take effect one epoch earlier."""
     return {**schedule, "decay_boundary_epochs": [boundary - 1 for boundary in schedule["decay_boundary_epochs"]]}
 
 
 def controls_fail(program, one, several, ten):
-    """What is compared with what it is not: trial, and an oracle that does one thing otherwise."""
+    """Compares results with oracles that each do one thing wrong, which must exceed the bound tenfold."""
     exact = torch.float64
     wrong = {
         "LeakyReLU 0.01": (one, one.in_torch(exact, slope=0.01)),

@@ -1,10 +1,10 @@
-"""The same weights give the same outputs as DeepCAM in PyTorch, there and back.
+"""With the same weights, the program's outputs equal those of DeepCAM in PyTorch, in both directions.
 
-Hides nothing: random weights go through HDF5 into `trainmark evaluate`, for the published layers on a small scene and
-for narrow ones on scenes wide and high enough for every tap of every dilation, on one rank and on two; weights that a
-run leaves go back into PyTorch. The bound on max |a - b| / max |b| of outputs against float64 is 1e-4; the score, mean
-intersection over union of each sample, is that of the program's own outputs to 1e-6. Controls do one thing wrong and
-must exceed the bound tenfold.
+Random weights are passed to `trainmark evaluate` in HDF5 files: for the published layers on a small scene, and for
+narrow layers on scenes wide and high enough for every tap of every dilation, on one rank and on two. Weights that a run
+writes are loaded into PyTorch. The bound on max |a - b| / max |b| of outputs against float64 is 1e-4. The score, mean
+intersection over union of each sample, equals that of the program's outputs to 1e-6. Negative controls do one thing
+wrong and must exceed the bound tenfold.
 """
 
 import sys
@@ -18,9 +18,9 @@ import deepcam_reference as reference
 
 BOUND, SCORE_BOUND = 1e-4, 1e-6
 SMALL = reference.narrow(32, 48, 8, 2)
-#: Maps behind the Xception have 20 x 2 and 2 x 21 points, dilations reach 18.
+#: Maps after the Xception have 20 x 2 and 2 x 21 pixels; dilations reach 18.
 HIGH, WIDE = reference.narrow(320, 32, 4, 1), reference.narrow(32, 336, 4, 1)
-#: All layers as published; a whole scene would take float64 gigabytes.
+#: All layers as published. With a whole scene, float64 would take gigabytes.
 PUBLISHED = {**reference.PUBLISHED, "height": 96, "width": 144}
 COUNT = 56_454_720
 LAMB = {"name": "lamb", "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
@@ -56,7 +56,7 @@ def parameters(state):
 
 
 def there_and_back(program):
-    """Weights that three epochs of a run leave give the outputs in PyTorch that `evaluate` has for them."""
+    """Weights written after three epochs give the same outputs in PyTorch as in `evaluate`."""
     scenes = scenes_of(SMALL, 4)
     recipe = reference.Recipe(SMALL, 2, deepcam_ours.constant(0.01), LAMB, 3)
     trained = program.train(3, scenes, recipe)
@@ -91,7 +91,7 @@ def controls_fail(program):
 
 
 def controls_of_score_fail(program):
-    """Samples some of which have all classes, and a model that never tells one of them."""
+    """Tests the score: only some samples have all classes, and the model never predicts one of them."""
     scenes, state = scenes_of(SMALL, 4), reference.random_state(SMALL, 7)
     kernels = state["upsample.last_deconv.0.weight"]
     kernels[:, 0], kernels[:, 1] = -kernels[:, 2], 0

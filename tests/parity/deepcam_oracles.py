@@ -1,7 +1,7 @@
-"""Whether the twin of DeepCAM in PyTorch is right itself: known counts, values and rates; needs no program.
+"""Tests DeepCAM in PyTorch itself with known counts, values and rates, without the program.
 
-Hides nothing. Counts are those of the published model by its parts; values of losses, scores and optimizers are worked
-out by hand; a step in fp32 is near one in float64.
+Counts of parameters are those of the parts of the published model. Values of losses, scores and optimizers were
+computed by hand. A step in fp32 is close to one in float64.
 """
 
 import math
@@ -18,7 +18,7 @@ import distance
 from deepcam_schedule import learning_rates
 
 TENSORS, NORMS, NORM_PARAMETERS, COUNT = 301, 76, 97_760, 56_454_720
-#: Parameters by part of the published model: names that begin with one of these.
+#: Parameters in each part of the published model, by prefixes of names.
 PARTS = {
     ("xception_features.conv1.", "xception_features.bn1."): 4_672,
     ("xception_features.conv2.", "xception_features.bn2."): 18_560,
@@ -44,7 +44,7 @@ PARTS = {
     ("upsample.",): 3_134_976,
     ("",): COUNT,
 }
-#: Some names, with shapes, that files of weights must have.
+#: Some names and shapes that files of weights must have.
 SHAPES = {
     "xception_features.conv1.weight": (32, 16, 3, 3),
     "xception_features.bn1.bn.running_mean": (32,),
@@ -69,7 +69,7 @@ ADAM = {"name": "adam", "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "eps
 
 
 def check(what, found, expected, bound=1e-9):
-    """Numbers or lists of them."""
+    """Asserts that numbers, or lists of numbers, agree within the relative bound."""
     found, expected = numpy.array(found, dtype=float), numpy.array(expected, dtype=float)
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, expected {expected.shape}"
     off = float((abs(found - expected) / numpy.maximum(abs(expected), 1e-12)).max())
@@ -97,7 +97,7 @@ def sines(*shape, a, b, c):
 
 
 def layers():
-    """A separable convolution by its sum; a transposed one by hand."""
+    """Compares a separable convolution by its sum, and a transposed one with a result computed by hand."""
     values = sines(1, 3, 5, 5, a=1, b=0.41, c=0.3)
     for dilation, expected in ((1, -1.73047642253), (2, -0.75641225717)):
         layer = reference.SeparableConvolution(3, 4, dilation=dilation).double()
@@ -122,7 +122,7 @@ def loss_and_score():
 
 
 def pixels(confusion):
-    """Logits and labels of a sample with so many pixels of each label (rows) and prediction."""
+    """Logits and labels of a sample with this confusion matrix: pixels by label (rows) and prediction."""
     truth, predicted = (numpy.repeat(which.ravel(), confusion.ravel()) for which in numpy.indices(confusion.shape))
     return numpy.eye(3)[predicted].T[None, :, :, None], truth[None, :, None]
 
@@ -142,7 +142,7 @@ def optimizers():
 
 
 def lamb_corners():
-    """Gradients beyond the largest norm are scaled together; a tensor of zeros has no trust ratio."""
+    """Gradients above the largest norm are scaled together. A tensor of zeros has no trust ratio."""
     tensors = [torch.nn.Parameter(torch.tensor(values, dtype=torch.float64)) for values in ([3.0, 4.0], [0.0])]
     optimizer = adaptive.Adaptive(tensors, {**ADAM, "name": "lamb"})
     tensors[0].grad, tensors[1].grad = torch.tensor([6.0, 8.0]).double(), torch.tensor([-24.0]).double()
@@ -170,7 +170,7 @@ def schedules():
 
 
 def theirs(rate, half, least, updates):
-    """PyTorch's own cosine."""
+    """Rates of PyTorch's CosineAnnealingLR."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
     schedule, rates = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, half, least), []
     for _ in range(updates):
@@ -181,7 +181,7 @@ def theirs(rate, half, least, updates):
 
 
 def small_steps():
-    """A step in fp32 is near one in float64, but for a ReLU that decides otherwise; three steps lower the loss."""
+    """A step in fp32 is close to float64's, except for ReLUs that decide differently. Three steps lower the loss."""
     scenes = reference.random_scenes(4, SMALL["height"], SMALL["width"], 1)
     torch.manual_seed(1)
     start = batch_norm.state_of(reference.DeepCam(SMALL))

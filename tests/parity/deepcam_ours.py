@@ -1,7 +1,7 @@
-"""DeepCAM by `trainmark`: evaluations, and training steps given and returned as deepcam_reference.py does.
+"""DeepCAM by `trainmark`: evaluations and training steps with the data types of deepcam_reference.py.
 
-Hides files, configurations and the launcher. No command trains from given weights: a run draws its own by its seed, and
-an update with a rate too small for single precision gives them away.
+No command trains from given weights: a run draws its own from its seed. They are found by an update whose rate is too
+small to change weights in single precision.
 """
 
 import json
@@ -20,7 +20,7 @@ PLAIN_ADAM = {"name": "adam", "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.999,
 
 
 class Program:
-    """The program, and the launcher that starts it on more ranks than one."""
+    """The program, and the launcher that starts it on several ranks."""
 
     def __init__(self, path, launcher):
         self.path, self.launcher = path, launcher
@@ -39,8 +39,8 @@ class Program:
             return outputs, json.loads(pathlib.Path(folder, "result.json").read_text())["value"]
 
     def first_weights(self, seed, model):
-        """What a run with this seed starts from; any samples will do. Biases are zeros, which even that rate moves;
-        statistics are not known from the step, but always the same."""
+        """The initial weights of a run with this seed, for any samples. Biases are zeros, which even that rate moves.
+        The step changes the running statistics, but their initial values are always the same."""
         scenes = reference.random_scenes(2, model["height"], model["width"], 1)
         found = self.train(seed, scenes, reference.Recipe(model, 2, constant(NO_RATE), PLAIN_ADAM))
         weights = {name: numpy.where(abs(values) < MOVED_ZERO, 0.0, values) for name, values in found.items()
@@ -49,8 +49,8 @@ class Program:
                           for name, values in weights.items() if "running_" in name}
 
     def train(self, seed, scenes, recipe, ranks=1, **sections):
-        """Arrays after the epochs of a run on these samples, and of each epoch the mean loss and the last rate. The run
-        has an order of its own, which matters where an epoch has more than one step or a batch more than one group.
+        """Arrays after the epochs of a run on these samples, and the mean loss and last rate of each epoch. The run
+        shuffles the samples, which matters if an epoch has more than one step or a batch more than one group.
 
         `sections` change keys of a section: optimizer={"epsilon": 1e-8}.
         """
@@ -78,7 +78,7 @@ def write_scenes(folder, scenes):
 
 
 def write_statistics(path):
-    """Of the published file's arrays; only the ends of channels count."""
+    """Writes all arrays of the published file. Only the channels' minima and maxima are used."""
     middle = (reference.LOWEST + reference.HIGHEST) / 2
     with h5py.File(path, "w") as file:
         for name, values in (("minval", reference.LOWEST), ("maxval", reference.HIGHEST), ("mean", middle),
@@ -88,14 +88,14 @@ def write_statistics(path):
 
 
 def ranks_that_share(recipe, ranks):
-    """Whose samples make a group of batch norm."""
+    """The number of ranks whose samples make a group of batch norm."""
     shared = (recipe.group or recipe.batch) * ranks
     assert shared % recipe.batch == 0, f"groups of {recipe.group} samples on {ranks} ranks with {recipe.batch}"
     return shared // recipe.batch
 
 
 def write_config(folder, scenes, recipe, seed=1, ranks=1, **sections):
-    """Training and evaluation, both over these samples. No model is free of error on them."""
+    """Configures training and evaluation on these samples. No model reaches the target."""
     data = write_scenes(f"{folder}/scenes", scenes)
     config = {
         "workload": "deepcam",

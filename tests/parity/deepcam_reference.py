@@ -1,9 +1,8 @@
-"""DeepCAM in PyTorch: the network by its reference's names, loss, score, training steps in either precision.
+"""DeepCAM in PyTorch: the network by its reference's names, loss, score, training steps in fp32 or float64.
 
-Hides how scenes of climate become batches, and how samples share statistics. A result is a dictionary of float64 arrays
-by name. The network is DeepLabv3+ with a modified Xception, as mlcommons/hpc, deepcam, has it; see
-workloads/deepcam/README.md. Options that differ from the defaults make the controls of tests: each does one thing
-wrong.
+A result is a dictionary of float64 arrays by name. The network is DeepLabv3+ with a modified Xception, as in
+mlcommons/hpc, deepcam; see workloads/deepcam/README.md. Options other than the defaults serve as negative controls in
+tests: each does one thing wrong.
 """
 
 import dataclasses
@@ -21,7 +20,7 @@ INPUTS, CLASSES = 16, 3
 FREQUENCIES = (0.986267818390377, 0.0004578708870701058, 0.01327431072255291)
 CLASS_WEIGHTS = tuple(frequency ** -0.125 for frequency in FREQUENCIES)
 RATES = (1, 6, 12, 18)
-#: As the section "model" of a configuration has it.
+#: As in the section "model" of a configuration.
 PUBLISHED = {
     "height": 768, "width": 1152, "middle_blocks": 16,
     "widths": {"conv1": 32, "conv2": 64, "block1": 128, "block2": 256, "middle": 728, "block20": 1024, "conv3": 1536,
@@ -30,8 +29,8 @@ PUBLISHED = {
 
 
 def narrow(height, width, channels, middle_blocks, middle=None):
-    """A model that is small: `channels` near its ends, twice as many next to these, `middle` or three times as many in
-    the middle."""
+    """A small model: `channels` channels near its ends, twice as many in the next layers, `middle` or three times as
+    many in the middle."""
     widths = {name: channels * times for name, times in
               (("conv1", 1), ("conv2", 1), ("block1", 2), ("block2", 2), ("aspp", 2), ("low_level", 1), ("decoder", 2))}
     widths |= {name: middle or 3 * channels for name in ("middle", "block20", "conv3", "conv4", "conv5")}
@@ -40,7 +39,7 @@ def narrow(height, width, channels, middle_blocks, middle=None):
 
 @dataclasses.dataclass(frozen=True)
 class Scenes:
-    """Samples as files have them: fields [N, H, W, inputs] and labels [N, H, W]."""
+    """Samples as in files: fields [N, H, W, inputs] and labels [N, H, W]."""
 
     fields: numpy.ndarray
     labels: numpy.ndarray
@@ -49,23 +48,23 @@ class Scenes:
         return len(self.labels)
 
     def __getitem__(self, which):
-        """Those of a slice or a list of places."""
+        """The samples of a slice or a list of indices."""
         return Scenes(self.fields[which], self.labels[which])
 
     def nearby(self, seed):
-        """Fields that are the same, or the next number in fp32 above or below, by chance."""
+        """The scenes with each value of the fields randomly kept or moved to the next fp32 number above or below."""
         to = numpy.random.default_rng(seed).choice(numpy.array([-numpy.inf, numpy.nan, numpy.inf], "float32"),
                                                    self.fields.shape)
         return Scenes(numpy.where(numpy.isnan(to), self.fields, numpy.nextafter(self.fields, to)), self.labels)
 
 
-#: What the statistics file says of each channel: lowest and highest values, of winds, temperatures, pressures.
+#: Lowest and highest values of each channel in the statistics file, as of winds, temperatures and pressures.
 LOWEST = numpy.resize(numpy.array([-30.0, 180.0, 9e4, -1e-7], dtype="float32"), INPUTS)
 HIGHEST = numpy.resize(numpy.array([50.0, 320.0, 1.05e5, 1.4e-6], dtype="float32"), INPUTS)
 
 
 def random_scenes(count, height, width, seed):
-    """Fields with large and small structure, mostly between the channel's ends; labels follow two of them."""
+    """Fields with large and small structure, mostly between the channel's minimum and maximum; labels depend on two."""
     source = torch.Generator().manual_seed(seed)
     coarse = torch.randn(count, INPUTS, 4, 4, generator=source)
     smooth = functional.interpolate(coarse, size=(height, width), mode="bicubic", align_corners=False)
@@ -76,7 +75,7 @@ def random_scenes(count, height, width, seed):
 
 
 def inputs_of(scenes, dtype):
-    """Fields [N, inputs, H, W] between 0 and 1, and labels."""
+    """Fields [N, inputs, H, W] scaled by the channels' ranges, and labels [N, H, W]."""
     numbers = numpy.float64 if dtype == torch.float64 else numpy.float32
     lowest, highest = LOWEST.astype(numbers), HIGHEST.astype(numbers)
     fields = (scenes.fields.astype(numbers) - lowest) / (highest - lowest)
@@ -84,7 +83,7 @@ def inputs_of(scenes, dtype):
 
 
 class Norm(torch.nn.Module):
-    """A batch norm whose arrays are NAME.bn.weight and so on."""
+    """A batch norm whose arrays are named NAME.bn.weight and so on."""
 
     def __init__(self, channels, kind):
         super().__init__()
@@ -95,7 +94,7 @@ class Norm(torch.nn.Module):
 
 
 class SeparableConvolution(torch.nn.Module):
-    """Depthwise 3 x 3, then 1 x 1, and nothing between them."""
+    """Depthwise 3 x 3, then 1 x 1, with nothing in between."""
 
     def __init__(self, inputs, outputs, stride=1, dilation=1):
         super().__init__()
@@ -107,10 +106,10 @@ class SeparableConvolution(torch.nn.Module):
 
 
 class Block(torch.nn.Module):
-    """Separable convolutions with batch norm, ReLU between them; a skip; ReLU at the end unless `ends_plain`.
+    """Separable convolutions with batch norm, with ReLU in between; a skip; ReLU at the end unless `ends_plain`.
 
-    `widths`: of input and each convolution's output. `trailing`: stride of one more convolution without batch norm;
-    blocks that have it have a convolution in the skip.
+    `widths`: channels of the input and of each convolution's output. `trailing`: stride of one more convolution without
+    batch norm; the skip then has a convolution, too.
     """
 
     def __init__(self, widths, norm, trailing=None, ends_plain=False):
@@ -154,7 +153,7 @@ class Xception(torch.nn.Module):
         self.relus = torch.nn.ModuleList(torch.nn.ReLU() for _ in range(5))
 
     def forward(self, values):
-        """What the bottleneck has, and the low-level features."""
+        """The bottleneck's input, and the low-level features."""
         values = self.relus[0](self.bn1(self.conv1(values)))
         values = self.relus[1](self.bn2(self.conv2(values)))
         raw = self.block1.sum(values)
@@ -216,7 +215,7 @@ class Bottleneck(torch.nn.Module):
 
 
 def doubled(inputs, outputs):
-    """A transposed convolution to twice the height and width."""
+    """A transposed convolution that doubles height and width."""
     return torch.nn.ConvTranspose2d(inputs, outputs, 3, 2, 1, output_padding=1, bias=False)
 
 
@@ -240,7 +239,7 @@ class Upsampler(torch.nn.Module):
 
 
 class DeepCam(torch.nn.Module):
-    """Logits [N, classes, H, W] of fields [N, inputs, H, W]. `group`: samples that share statistics, or the batch."""
+    """Logits [N, classes, H, W] of fields [N, inputs, H, W]. `group`: samples per batch-norm group; None: the batch."""
 
     def __init__(self, model, group=None, is_low_level_raw=False, rates=RATES):
         super().__init__()
@@ -257,7 +256,7 @@ class DeepCam(torch.nn.Module):
         return self.upsample(self.bottleneck(values), self.relu(self.bn2(self.conv2(low_level))))
 
     def before_relus(self, fields):
-        """What goes into each ReLU, in order."""
+        """The input of each ReLU, in order of execution."""
         seen, relus = [], [module for module in self.modules() if isinstance(module, torch.nn.ReLU)]
         handles = [relu.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0])) for relu in relus]
         with torch.no_grad():
@@ -268,7 +267,7 @@ class DeepCam(torch.nn.Module):
 
 
 def model_of(state, model, dtype, **options):
-    """The model with these arrays, which must be all that it has."""
+    """The model with these arrays, which must be exactly its own."""
     made = DeepCam(model, **options).to(dtype)
     arrays = {name: torch.from_numpy(values).to(dtype) for name, values in state.items()}
     missing, unexpected = made.load_state_dict(arrays, strict=False)
@@ -277,8 +276,8 @@ def model_of(state, model, dtype, **options):
 
 
 def random_state(model, seed):
-    """Random weights, parameters of batch norm and statistics near those of random scenes, as single precision has
-    them."""
+    """Random weights and batch-norm parameters, and statistics close to those of random scenes, as rounded to single
+    precision."""
     torch.manual_seed(seed)
     made = DeepCam(model)
     for parameter in made.parameters():
@@ -297,7 +296,7 @@ def random_state(model, seed):
 
 
 def outputs(state, model, scenes, dtype=torch.float64, **options):
-    """[N, classes, H, W], a sample at a time."""
+    """Outputs [N, classes, H, W], computed sample by sample."""
     made = model_of(state, model, dtype, **options).eval()
     with torch.no_grad():
         each = [made(inputs_of(scenes[at:at + 1], dtype)[0]) for at in range(len(scenes))]
@@ -305,7 +304,7 @@ def outputs(state, model, scenes, dtype=torch.float64, **options):
 
 
 def pixel_loss(logits, labels, by_weights=False):
-    """Cross entropy times the class's weight, a plain mean over pixels; wrong if divided by the sum of weights."""
+    """Mean over pixels of cross entropy times the class's weight. `by_weights` wrongly divides by the weights' sum."""
     weights = torch.tensor(CLASS_WEIGHTS, dtype=logits.dtype)
     if by_weights:
         return functional.cross_entropy(logits, labels, weights)
@@ -313,7 +312,7 @@ def pixel_loss(logits, labels, by_weights=False):
 
 
 def intersections_over_unions(logits, labels, absent=1.0):
-    """By sample: the mean over classes of TP / (TP + FP + FN); `absent` if neither has the class."""
+    """Of each sample: the mean over classes of TP / (TP + FP + FN), or `absent` for a class in neither array."""
     predicted, scores = logits.argmax(axis=1), numpy.empty((len(labels), CLASSES))
     for each in range(CLASSES):
         ours, theirs = predicted == each, labels == each
@@ -324,8 +323,8 @@ def intersections_over_unions(logits, labels, absent=1.0):
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What a run does but for its data: sections of a configuration. `group`: samples that share statistics, or the
-    batch."""
+    """A run without its data: sections of a configuration. `group`: samples per group of batch norm; None: the batch.
+    """
 
     model: dict
     batch: int
@@ -336,7 +335,7 @@ class Recipe:
 
 
 class Training:
-    """Steps from the arrays `start`. `by_weights`: of the loss; `wrong`: options of the optimizer."""
+    """Training steps from the arrays `start`. `by_weights` is of pixel_loss(); `wrong` has options of the optimizer."""
 
     def __init__(self, start, recipe, dtype, by_weights=False, wrong=(), **options):
         self.model = model_of(start, recipe.model, dtype, group=recipe.group, **options).train()
@@ -344,7 +343,7 @@ class Training:
         self.optimizer = adaptive.Adaptive(self.model.parameters(), recipe.optimizer, **dict(wrong))
 
     def step(self, scenes, rate):
-        """One update; its mean loss before."""
+        """Updates once. Returns the mean loss before the update."""
         fields, labels = inputs_of(scenes, self.dtype)
         self.model.zero_grad(set_to_none=True)
         loss = pixel_loss(self.model(fields), labels, self.by_weights)
@@ -353,7 +352,7 @@ class Training:
         return loss.item()
 
     def before_relus(self, scenes):
-        """Without a trace: running statistics stay what they are."""
+        """Inputs of the ReLUs. Leaves running statistics unchanged."""
         kept = {name: values.clone() for name, values in self.model.state_dict().items()}
         seen = self.model.before_relus(inputs_of(scenes, self.dtype)[0])
         self.model.load_state_dict(kept)
@@ -361,8 +360,8 @@ class Training:
 
 
 def train(start, epochs, recipe, dtype, shift=0, reaches_top=False, **options):
-    """Arrays after the steps of these epochs, each a list of batches, and the mean loss of each epoch. `shift`,
-    `reaches_top`: of the schedule."""
+    """Arrays after the steps of these epochs, each a list of batches, and the mean loss of each epoch. `shift` and
+    `reaches_top` are passed to learning_rates()."""
     training = Training(start, recipe, dtype, **options)
     rates = iter(learning_rates(recipe.schedule, sum(map(len, epochs)), reaches_top, shift))
     losses = [numpy.mean([training.step(batch, next(rates)) for batch in batches]) for batches in epochs]

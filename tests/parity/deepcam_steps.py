@@ -1,20 +1,20 @@
 """Training steps of DeepCAM: our error against PyTorch in float64 is at most twice that of PyTorch's own fp32.
 
-Hides how batches are found on which no ReLU decides near its kink: there, fp32 may decide differently from float64 by
-chance. Trials are one step, of narrow, broad, wide and thick models; a step on each of two batches; and steps on the
-same batch with a rate that rises and falls, of which the log tells the loss and the rate of every step. The optimizer
-is the last argument. They are taken on one rank and on two that share statistics of batch norm; and, with statistics of
-half a batch, on two ranks and on four in pairs. In one step, the bound holds for the update (w1 - w0) and the change of
-running statistics of all tensors together in every trial, and of each tensor over the trials. The losses' bound is
-that, too, and half of the seventh digit, which is the last one in the log.
+Batches are chosen on which no ReLU has inputs near its kink: there, fp32 may by chance decide differently from float64.
+Trials are: one step of narrow, broad, wide and thick models; a step on each of two batches; and steps on the same batch
+with a rate that rises and falls, with the loss and rate of every step from the log. The optimizer is the last argument.
+They run on one rank and on two that share statistics of batch norm; and, with statistics of half a batch, on two ranks
+and on four in pairs. For one step, the bound holds for the update (w1 - w0) and the change of running statistics of all
+tensors together in every trial, and of each tensor over the trials. The losses have the same bound plus half of the
+seventh digit, the last one in the log.
 
-Chance decides more of many steps, whose errors grow by the order of roundings, and of groups, which are of few points:
-there the models are tiny, so that scenes are found on which no ReLU is near its kink. Those found are the ones on which
-PyTorch's fp32 is near the truth by luck, down to a tenth of its usual error. So errors are measured on their
-neighbours, and the bound holds for geometric means over seeds. With the published epsilon it holds for the mean over
-seeds, too. In all other trials epsilon is larger, as gradients far above it move their weights by about the rate,
-whatever their length: the error is that of the few with gradients near it.
-Controls do one thing wrong and must exceed the bound tenfold.
+Chance has more influence on many steps, whose errors depend on the order of roundings, and on groups, which have few
+pixels. There the models are tiny, so that scenes without ReLU inputs near a kink can be found. On scenes so chosen,
+PyTorch's fp32 is more exact than usual, down to a tenth of its usual error. So errors are measured on neighbouring
+scenes, and the bound holds for geometric means over seeds. With the published epsilon, too, it holds for the mean over
+seeds. All other trials use a larger epsilon. With a small one, most gradients are far above it and move their weights
+by about the rate, whatever their size; the error then comes from the few with gradients near epsilon.
+Negative controls do one thing wrong and must exceed the bound tenfold.
 """
 
 import dataclasses
@@ -36,26 +36,26 @@ BOUND, LOG_ROUNDING, RATE_BOUND = 2.0, 5e-7, 1e-6
 KINDS = ("update", "statistics")
 SEEDS = (1, 2, 3, 4, 5, 6)
 MANY_SEEDS = tuple(range(1, 17))  # for means of small tensors' ratios
-NEIGHBOURS = 3  # of a trial's scenes
+NEIGHBOURS = 3  # variants of a trial's scenes
 BATCH, HALF = 4, 2
-#: What goes into a ReLU is at least so many times as far from zero as PyTorch's largest error in fp32 in its channel,
-#: which is about four of their root mean squares.
+#: Least distance of ReLU inputs from zero, in multiples of the largest error of PyTorch's fp32 in the channel, which is
+#: about four times the errors' root mean square.
 LEAST_LEAD = 1.0
-#: Of tensors of so many numbers that the errors of one are not chance, but for the tiny one. The thick one has so many
-#: channels that on CPUs with matrix tiles their products are made in these, in parts.
+#: All but the tiny model have tensors of enough elements that the error of a tensor is not due to chance. The thick one
+#: has so many channels that CPUs with AMX compute its products in tiles, by the bf16x3 split.
 MODELS = {"narrow": reference.narrow(32, 48, 8, 2), "broad": reference.narrow(16, 32, 16, 1),
           "wide": reference.narrow(16, 304, 4, 1), "thick": reference.narrow(16, 32, 4, 1, middle=192),
           "tiny": reference.narrow(16, 32, 4, 1)}
-#: Of one step: large, so that it shows above the rounding of weights. Of many: small, so that they do not diverge.
+#: Rates of one step are large, so that the step exceeds the rounding of weights; of many, small, to avoid divergence.
 ONE_STEP, STEADY = deepcam_ours.constant(0.5), deepcam_ours.constant(1e-4)
 RISE_AND_FALL = {"type": "multistep", "learning_rate": 2e-4, "warmup_steps": 3, "milestones": [1], "decay_rate": 0.3}
 COSINE = {"type": "cosine_annealing", "learning_rate": 2e-4, "warmup_steps": 2, "t_max": 3, "eta_min": 1e-5}
 UPDATES = 5
-#: LAMB's gradients are clipped, and so smaller than the others'.
+#: Smaller for LAMB, which clips gradients.
 USUAL_EPSILON, PUBLISHED_EPSILON = {"lamb": 1e-3, "adam": 1e-2, "adamw": 1e-2}, 1e-6
-LARGEST_NORM = 0.05  # of LAMB's gradients: these are longer
+LARGEST_NORM = 0.05  # LAMB's gradients have larger norms, so they are clipped
 
-#: Ranks that make groups of the whole batch, or of half of it.
+#: Numbers of ranks with batch-norm groups of the whole batch, or of half of it.
 TOGETHER = {"1 rank": 1, "2 ranks": 2}
 APART = {"2 ranks, statistics of each": 2, "4 ranks, statistics of pairs": 4}
 
@@ -67,7 +67,7 @@ def optimizer(name, epsilon=None):
 
 
 class Draw:
-    """Scenes of a model, each taken once, and first weights by seed."""
+    """Scenes of a model, each used once, and initial weights by seed."""
 
     def __init__(self, program, name, seeds=SEEDS):
         self.program, self.model, self.taken = program, MODELS[name], 0
@@ -78,7 +78,7 @@ class Draw:
         return reference.random_scenes(count, self.model["height"], self.model["width"], 1000 + self.taken)
 
     def clear(self, start, recipe, epochs):
-        """Scenes on which no ReLU decides near its kink while they are trained on in this order of places."""
+        """Scenes without ReLU inputs near the kink during training in this order of indices."""
         while True:
             scenes = self.take(1 + max(place for epoch in epochs for batch in epoch for place in batch))
             if all_clear(start, recipe, batches_of(scenes, epochs)):
@@ -101,7 +101,7 @@ def all_clear(start, recipe, epochs):
 
 
 def least_lead(exact, single):
-    """How far from zero values are at least, in the largest errors of their channels."""
+    """The smallest distance of values from zero, in multiples of the largest error in their channel."""
     leads = []
     for values, theirs in zip(exact, single):
         values, theirs = (each.transpose(0, 1).flatten(1).double() for each in (values, theirs))
@@ -110,7 +110,7 @@ def least_lead(exact, single):
 
 
 def deals(places, batch, group):
-    """All ways to deal places out to batches, and those of a batch to groups, whose order does not matter."""
+    """All ways to split indices into batches, and those of a batch into groups, whose order does not matter."""
     if not places:
         yield []
     for mine in itertools.combinations(places, batch) if places else ():
@@ -120,7 +120,7 @@ def deals(places, batch, group):
 
 
 def parted(places, group):
-    """Neighbours in the result share a group."""
+    """All ways to split indices into groups of `group`, one after the other in each result."""
     if not places:
         yield []
     for mates in itertools.combinations(places[1:], group - 1) if places else ():
@@ -130,8 +130,8 @@ def parted(places, group):
 
 
 def order_of_places(draw, seed, recipe, count, ranks):
-    """Which files each batch of an epoch has, and each group: that way to deal them out which gives the run's update.
-    The order of a seed is that of places, whatever is in them, so that it is known of other scenes, too."""
+    """The files of each batch of an epoch, and of each group: the assignment that reproduces the run's update. A seed
+    permutes positions whatever their content, so the order also holds for other scenes."""
     scenes, start = draw.take(count), draw.starts[seed]
     found = draw.program.train(seed, scenes, recipe, ranks)
     ways = list(deals(list(range(count)), recipe.batch, recipe.group or recipe.batch))
@@ -145,7 +145,7 @@ def order_of_places(draw, seed, recipe, count, ranks):
 
 
 class Trial:
-    """Errors of PyTorch's fp32 in steps on some scenes. `order`: the places of each batch of an epoch."""
+    """A training on some scenes, with the errors of PyTorch's fp32. `order`: indices of each batch of an epoch."""
 
     def __init__(self, seed, recipe, start, scenes, order):
         self.seed, self.recipe, self.start, self.scenes, self.order = seed, recipe, start, scenes, order
@@ -155,7 +155,7 @@ class Trial:
 
     @classmethod
     def drawn(cls, draw, seed, recipe, count=BATCH, ranks=1):
-        """On clear scenes. `count`: of them; an epoch has each once."""
+        """A trial on `count` scenes without ReLU inputs near the kink. An epoch uses each once."""
         order = [list(range(count))]
         if count > recipe.batch or recipe.group:
             assert recipe.epochs == 1, "epochs have orders of their own"
@@ -164,7 +164,7 @@ class Trial:
         return cls(seed, recipe, start, draw.clear(start, recipe, [order] * recipe.epochs), order)
 
     def neighbours(self):
-        """On scenes that differ by roundings from these, which were chosen by what PyTorch's fp32 makes of them."""
+        """Trials on scenes that differ by roundings, since these were chosen by the results of PyTorch's fp32."""
         return [Trial(self.seed, self.recipe, self.start, self.scenes.nearby(seed), self.order)
                 for seed in range(1, NEIGHBOURS + 1)]
 
@@ -185,7 +185,7 @@ class Trial:
         return max(abs(result["losses"] - self.exact["losses"]) / self.exact["losses"])
 
     def rate_error(self, result):
-        """Of each epoch's last rate."""
+        """The largest relative error of the epochs' last rates."""
         steps = len(self.order)
         rates = numpy.array(learning_rates(self.recipe.schedule, steps * self.recipe.epochs)[steps - 1::steps])
         return max(abs(result["learning_rates"] - rates) / rates)
@@ -224,7 +224,7 @@ def is_matrix(parameter):
 
 
 def wrong_optimizers(name, one):
-    """By name, oracles that do one thing otherwise."""
+    """Names and oracles that each do one thing wrong."""
     recipe, exact = one.recipe, torch.float64
     yield "epsilon in the root", one.in_torch(exact, wrong={"root_of_sum": True})
     if name == "lamb":
@@ -238,7 +238,7 @@ def wrong_optimizers(name, one):
 
 
 def controls(name, one, two, many, apart):
-    """What is compared with what it is not: by name, a trial and an oracle."""
+    """Name, kind of arrays, trial, and an oracle that does one thing wrong."""
     exact = torch.float64
     for what, oracle in wrong_optimizers(name, one):
         yield what, "update", one, oracle
@@ -262,7 +262,7 @@ def controls_fail(program, name, one, two, many, apart):
         ratio = distance.whole_ratio(trial, distance.errors(trial.start, results[trial], oracle), kind)
         print(f"{name}, control, {what}: ratio {ratio:.0f} as a whole", flush=True)
         passed = passed and ratio > 10 * BOUND
-    # The length of all gradients together hardly changes the update, but the log tells of the loss itself.
+    # The norm of all gradients hardly changes the update, but the log has the loss itself.
     wrong = one.in_torch(torch.float64, by_weights=True)["losses"]
     off = max(abs(results[one]["losses"] - wrong) / wrong)
     print(f"{name}, control, loss over the sum of weights: losses off by {off:.1e}", flush=True)

@@ -1,13 +1,13 @@
-"""How far the arrays of two results lie apart, against how far those of a third do.
+"""Distances between the arrays of results, and their ratios to the errors of PyTorch's fp32.
 
-Hides norms and means. An error is three squared lengths: that of the distance, of what the step changed, of rounding.
-A trial has PyTorch's errors in fp32 as `theirs`.
+An error is a tuple of three squared norms: of the distance, of the change by the step, and of rounding.
+The attribute `theirs` of a trial holds PyTorch's errors in fp32.
 """
 
 import math
 import statistics
 
-LEAST_RATIO = 1.0  # that a mean counts: a seed with less error does not make up for one with more
+LEAST_RATIO = 1.0  # smaller ratios count as 1 in means, so that a seed with less error does not offset another
 
 
 def kind_of(name):
@@ -19,8 +19,8 @@ def kind_of(name):
 
 
 def errors(start, result, exact):
-    """By kind and name, squared: the distance of `result` from `exact`, what `exact` changed, and the distance at which
-    `exact` itself would lie if it were rounded to fp32."""
+    """By kind and name, squared norms: of `result` - `exact`, of `exact` - `start`, and of the rounding of `exact` to
+    fp32."""
     found = {}
     for name, value in exact.items():
         change = value - start[name] if name in start else value
@@ -43,13 +43,13 @@ def relative(error):
 
 
 def attainable(error):
-    """As the error of fp32, but not below two roundings, where luck begins: of a gradient, and of what it changes."""
+    """The error, but at least two roundings, of a gradient and of the changed value. Smaller errors are chance."""
     distance, change, rounding = error
     return max(distance, 4 * rounding), change, rounding
 
 
 def ratio(mine, theirs):
-    """Of our errors to theirs, each the root mean square over some trials."""
+    """Ratio of our errors to theirs, each as root mean square over trials."""
     return quotient(root_mean_square(map(relative, mine)), root_mean_square(relative(attainable(e)) for e in theirs))
 
 
@@ -71,20 +71,20 @@ def whole_ratio(trial, found, kind):
 
 
 def tensor_ratios(trials, found, kind):
-    """By tensor, over all trials."""
+    """Ratio of each tensor over all trials."""
     theirs = [per_tensor(trial.theirs, kind) for trial in trials]
     mine = [per_tensor(errors, kind) for errors in found]
     return {name: ratio([each[name] for each in mine], [each[name] for each in theirs]) for name in mine[0]}
 
 
 def worst_ratio(trial, found, kinds):
-    """Over all kinds and tensors of one trial."""
+    """The largest ratio over all kinds and tensors of one trial."""
     return max(max(tensor_ratios([trial], [found], kind).values()) for kind in kinds)
 
 
 def mean_ratios(trials, found, kind):
-    """Of the whole, and by tensor: geometric means over seeds of quotients of medians over a seed's trials, so that
-    neither a seed nor a trial decides."""
+    """Ratios of all tensors together and of each: the geometric mean over seeds of the quotient of medians over a
+    seed's trials, so that no single seed or trial decides."""
     seeds = {}
     for trial, mine in zip(trials, found):
         seeds.setdefault(trial.seed, []).append((mine, trial.theirs))
@@ -103,13 +103,13 @@ def median_ratio(pairs):
 
 
 def largest_ratios(trials, found, kind):
-    """Of the whole in any trial, and of each tensor over all trials."""
+    """The largest ratio of all tensors together in any trial, and the ratio of each tensor over all trials."""
     wholes = [whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found)]
     return max(wholes), tensor_ratios(trials, found, kind)
 
 
 def judge(what, trials, found, kinds, bound, ratios=largest_ratios):
-    """Whether whole and tensors are within the bound."""
+    """Prints the ratios. Returns whether all tensors together and each of them are within the bound."""
     passed = True
     for kind in kinds:
         entire, by_name = ratios(trials, found, kind)

@@ -1,9 +1,9 @@
-"""DLRM in bfloat16 with split tables: how far logits and steps lie from PyTorch in float64.
+"""DLRM in bfloat16 with split tables: errors of logits and steps against PyTorch in float64.
 
-Hides how errors are put together: those of layers and those of tables, each a root mean square over draws. Bounds are
-absolute, and 1.5 times the errors of PyTorch's own mixed precision, whose tables are single precision. Ten steps at a
-low rate move most weights by less than the rounding of bfloat16: they show whether the lower halves of split tables are
-kept. Controls do one thing wrong and must exceed the bounds on one rank or two. Skipped on CPUs without avx512_bf16.
+Errors of layers and of tables are root mean squares over draws. They must be below absolute bounds and below 1.5 times
+the errors of PyTorch's mixed precision, whose tables are in single precision. Ten steps at a low rate move most weights
+by less than the rounding of bfloat16, which shows whether the lower halves of split tables are kept. Negative controls
+do one thing wrong and must exceed a bound. Skipped on CPUs without avx512_bf16.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ import dlrm_ours
 import dlrm_reference as reference
 
 BATCH, SEEDS, EVALUATED = 256, (1, 2, 3), 2000
-#: By rule, rate and steps.
+#: Rule, rate, number of steps.
 TRIALS = (("sgd", 10.0, 1), ("sgd", 0.1, 10), ("adagrad", 0.02, 10), ("rowwise_adagrad", 0.02, 10))
 BOUNDS, BOUND_TO_PEER = {"layers": 0.02, "tables": 0.1}, 1.5
 LOSS_BOUND, LOGIT_BOUND = 1e-3, 2e-2
@@ -27,7 +27,7 @@ OURS = {"training": {"precision": "bf16"}, "embeddings": {"storage": "split_bf16
 
 
 class LossyTraining(reference.Training):
-    """Wrong on purpose: of each row, only the upper halves are kept."""
+    """Wrong on purpose: keeps only the upper halves of table elements."""
 
     def step(self, records):
         loss = super().step(records)
@@ -38,7 +38,7 @@ class LossyTraining(reference.Training):
 
 
 def part_errors(start, result, exact):
-    """Relative errors of what layers and tables changed by."""
+    """Relative errors of the changes of layers and of tables."""
     found = distance.per_tensor(distance.errors(start, result, exact), "update")
     parts = {part: [error for name, error in found.items() if name.startswith("emb_l") == (part == "tables")]
              for part in BOUNDS}
@@ -50,7 +50,7 @@ def over_draws(errors):
 
 
 class Draws:
-    """First weights, blocks, and exact steps on them, of one rule, for each seed."""
+    """For one rule: initial weights, blocks of records, and exact steps on them, by seed."""
 
     def __init__(self, starts, blocks, rule, rate, steps):
         self.what, self.rule, self.rate = f"{rule}, {steps} steps at {rate}", rule, rate
@@ -66,7 +66,7 @@ class Draws:
         return program.train(seed, self.blocks[seed], self.rule, self.rate, ranks, **OURS)
 
     def errors(self, steps_of):
-        """Of what these steps changed."""
+        """Errors of the changes made by these steps, over the seeds."""
         return over_draws([part_errors(self.starts[seed], steps_of(seed), self.exact[seed]) for seed in self.starts])
 
 

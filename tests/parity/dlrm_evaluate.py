@@ -1,9 +1,9 @@
-"""The same weights give the same logits as DLRM in PyTorch, and the AUC that those logits have.
+"""With the same weights, the program's logits equal those of DLRM in PyTorch, and its AUC is that of these logits.
 
-Hides nothing: random weights go through HDF5 into `trainmark evaluate`, on 1 and 2 ranks; records are generated ones,
-some of them a second time with the other label, so that there are equal scores. The bound on max |a - b| / max |b| of
-logits is 1e-4, that on the AUC, against an exact one of the program's own logits, 1e-9. Controls do one thing wrong and
-must exceed them.
+Random weights are passed to `trainmark evaluate` in HDF5 files, on 1 and 2 ranks. Some of the generated records are
+repeated with the other label, so that scores are equal. The bound on max |a - b| / max |b| of logits is 1e-4. The bound
+on the AUC, against the exact AUC of the program's logits, is 1e-9. Negative controls do one thing wrong and must exceed
+the bounds tenfold.
 """
 
 import sys
@@ -36,7 +36,7 @@ def logits_in_torch(state, records, max_ind_range=0, **options):
 
 
 def area_without_ties(scores, labels):
-    """Wrong on purpose: of equal scores, the positive one comes first."""
+    """Wrong on purpose: counts pairs of equal scores as won."""
     negatives, positives = numpy.sort(scores[labels == 0]), scores[labels == 1]
     return int(numpy.searchsorted(negatives, positives, "right").sum()) / (len(positives) * len(negatives))
 

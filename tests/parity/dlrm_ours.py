@@ -1,7 +1,7 @@
-"""DLRM by `trainmark`: evaluations, and training steps given and returned as dlrm_reference.py does.
+"""DLRM by `trainmark`: evaluations and training steps with the data types of dlrm_reference.py.
 
-Hides files, configurations and the launcher. No command trains from given weights: a run draws its own by its seed, and
-an update with a rate too small for single precision gives them away.
+No command trains from given weights: a run draws its own from its seed. They are found by an update whose rate is too
+small to change weights in single precision.
 """
 
 import json
@@ -19,13 +19,13 @@ TARGET_MISSED = 6
 
 
 class Program:
-    """The program, and the launcher that starts it on more ranks than one."""
+    """The program, and the launcher that starts it on several ranks."""
 
     def __init__(self, path, launcher):
         self.path, self.launcher = path, launcher
 
     def generate(self, folder, samples):
-        """As many generated records, of dlrm_reference's tables."""
+        """Generates `samples` records for dlrm_reference's tables."""
         peer.run(self.path, "generate", "dlrm", folder, "--tables", listed(dlrm_reference.TABLES), "--samples", samples,
                  "--test-samples", 2, "--validation-samples", 0)
         return dlrm_reference.read_records(f"{folder}/train.bin")
@@ -43,13 +43,13 @@ class Program:
             return logits, json.loads(pathlib.Path(folder, "result.json").read_text())["value"]
 
     def first_weights(self, seed, block):
-        """What a run with this seed starts from."""
+        """The initial weights of a run with this seed."""
         found = self.train(seed, [block], "sgd", NO_RATE)
         found.pop("losses")
         return found
 
     def train(self, seed, blocks, rule, rate, ranks=1, epochs=1, **sections):
-        """Weights after steps on these blocks of records, `epochs` times over, and the mean loss of each time.
+        """Weights after `epochs` epochs of steps on these blocks of records, and the mean loss of each epoch.
 
         `sections` change keys of a section: embeddings={"payload": "bf16"}.
         """
@@ -69,7 +69,7 @@ def listed(numbers):
 
 
 def write_draw(folder, record):
-    """A file that no model reaches a target on: this record with either label."""
+    """Writes a test file on which no model reaches the target: this record with both labels."""
     both = numpy.stack([record, record])
     both[:, 0] = 0, 1
     both.astype("<i4").tofile(f"{folder}/draw.bin")
@@ -77,7 +77,7 @@ def write_draw(folder, record):
 
 
 def write_config(folder, records, batch, seed=1, rate=NO_RATE, epochs=1, **sections):
-    """Training and evaluation, both over these records in their order."""
+    """Configures training and evaluation on these records in their order."""
     records.astype("<i4").tofile(f"{folder}/clicks.bin")
     config = {
         "workload": "dlrm",

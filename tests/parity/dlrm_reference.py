@@ -1,7 +1,7 @@
-"""DLRM in PyTorch: click records, outputs, training steps in either precision, and the exact ROC AUC.
+"""DLRM in PyTorch: click records, outputs, training steps in fp32 or float64, and the exact ROC AUC.
 
-Hides sparse gradients and optimizers: a result is a dictionary of float64 arrays by name. The architecture is that of
-Naumov et al., arXiv:1906.00091, with the dot interaction; parameters have the names that the published one gives them.
+A result is a dictionary of float64 arrays by name. The architecture is that of Naumov et al., arXiv:1906.00091, with
+the dot interaction; parameters have the published names.
 """
 
 import numpy
@@ -9,12 +9,12 @@ import torch
 from torch.nn import functional
 from torch.nn.utils import skip_init
 
-#: A model as the section "model" of a configuration has it, and its tables.
+#: A model as in the section "model" of a configuration, and the rows of its tables.
 MODEL = {"dense_features": 13, "embedding_width": 16, "bottom": [64, 32, 16], "top": [64, 32, 1]}
 TABLES = [2000, 200, 150, 100, 120, 3, 80, 40, 20, 1800, 900, 400, 10, 100, 150, 60, 4, 50, 14, 2000, 1500, 1800, 450,
           110, 50, 30]
-FIRST_ID = 1 + MODEL["dense_features"]  # in a record, behind label and counts
-#: Of Adagrad. As large as gradients are here: with a small one, those near zero decide on a step by rounding alone.
+FIRST_ID = 1 + MODEL["dense_features"]  # in a record, after label and counts
+#: For Adagrad. Of the size of gradients here: with a smaller one, steps of gradients near zero depend on rounding.
 EPSILON = 1e-3
 
 
@@ -26,7 +26,7 @@ def perceptron(widths, last_relu):
 
 
 class PairsByHand(torch.autograd.Function):
-    """Products of pairs of vectors, with a gradient that is one product of matrices: faster than autograd's."""
+    """Dot products of pairs of vectors. Their gradient is one matrix product, faster than autograd's."""
 
     @staticmethod
     def forward(context, vectors, places):
@@ -44,9 +44,9 @@ class PairsByHand(torch.autograd.Function):
 
 
 class Dlrm(torch.nn.Module):
-    """Logits [N] of dense features [N, dense] and ids [tables, N, lookups]. Nobody has set the tables yet."""
+    """Logits [N] of dense features [N, dense] and ids [tables, N, lookups]. Tables are uninitialized."""
 
-    by_hand = False  # whether pairs are PairsByHand
+    by_hand = False  # whether to use PairsByHand
 
     def __init__(self, model, tables, triangle="lower"):
         super().__init__()
@@ -70,7 +70,7 @@ class Dlrm(torch.nn.Module):
         return self.outputs(dense, [table(bags) for table, bags in zip(self.emb_l, ids)])
 
     def outputs(self, dense, rows):
-        """Of the tables' sums of rows, [N, width] each."""
+        """Logits from the tables' sums of rows, [N, width] each."""
         return self.top_l(self.interact(self.bot_l(dense), rows)).squeeze(1)
 
     def tables(self):
@@ -81,7 +81,7 @@ class Dlrm(torch.nn.Module):
 
 
 def random_model(model=MODEL, tables=TABLES):
-    """Random weights, with logits that are spread about 0."""
+    """Random weights with logits spread around 0."""
     made = Dlrm(model, tables)
     for table in made.tables():
         torch.nn.init.uniform_(table, -0.7, 0.7)
@@ -91,7 +91,7 @@ def random_model(model=MODEL, tables=TABLES):
 
 
 def model_of(state, dtype, model=MODEL, tables=TABLES, triangle="lower"):
-    """The model with these arrays, which must be all that it has."""
+    """The model with these arrays, which must be exactly its own."""
     made = Dlrm(model, tables, triangle).to(dtype)
     made.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
     return made
@@ -107,7 +107,7 @@ def read_records(path):
 
 
 def inputs_of(records, dtype, max_ind_range=0):
-    """Dense features, ids and labels of such records."""
+    """Dense features, ids and labels of records."""
     features = torch.log(torch.from_numpy(records[:, 1:FIRST_ID].copy()).to(dtype) + 1)
     ids = torch.from_numpy(records[:, FIRST_ID:].astype("int64").T.copy())
     if max_ind_range > 0:
@@ -116,14 +116,14 @@ def inputs_of(records, dtype, max_ind_range=0):
 
 
 def roc_auc(scores, labels):
-    """Exactly: pairs of which the positive one has the higher score, equal ones by half."""
+    """Exact share of pairs whose positive record has the higher score. Equal scores count half."""
     negatives, positives = numpy.sort(scores[labels == 0]), scores[labels == 1]
     twice = sum(int(numpy.searchsorted(negatives, positives, side).sum()) for side in ("left", "right"))
     return twice / (2 * len(positives) * len(negatives))
 
 
 def mean_loss(model, records, dtype, mixed=False):
-    """`mixed`: layers and interaction in bfloat16, as PyTorch's automatic mixed precision does it."""
+    """Mean loss. `mixed`: layers and interaction in bfloat16, by PyTorch's automatic mixed precision."""
     features, ids, labels = inputs_of(records, dtype)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
         logits = model(features, ids)
@@ -131,7 +131,7 @@ def mean_loss(model, records, dtype, mixed=False):
 
 
 class RowwiseAdagrad:
-    """One number of state for each row: the sum of its gradients' mean squares. PyTorch has none of its own."""
+    """Adagrad with one state value per row, the sum of its gradients' mean squares. PyTorch has no such optimizer."""
 
     def __init__(self, tables, lr, eps):
         self.tables, self.lr, self.eps = tables, lr, eps
@@ -147,7 +147,7 @@ class RowwiseAdagrad:
 
 
 class HastyAdagrad(RowwiseAdagrad):
-    """Wrong on purpose: squares the gradient of every lookup, where those of a row should be added first."""
+    """Wrong on purpose: squares the gradient of every lookup instead of the sum of a row's gradients."""
 
     def __init__(self, tables, lr, eps):
         super().__init__(tables, lr, eps)
@@ -171,7 +171,7 @@ def make_optimizer(rule, tables, rate):
 
 
 class Training:
-    """Steps from the arrays `start`, tables by `rule`, layers by SGD."""
+    """Training steps from the arrays `start`: tables by `rule`, layers by SGD."""
 
     def __init__(self, start, rule, rate, dtype, triangle="lower", table_rate=None, mixed=False):
         self.model, self.dtype, self.mixed = model_of(start, dtype, triangle=triangle), dtype, mixed
@@ -179,7 +179,7 @@ class Training:
                            torch.optim.SGD(self.model.layers(), lr=rate)]
 
     def step(self, records):
-        """One update; its mean loss before."""
+        """Updates once. Returns the mean loss before the update."""
         self.model.zero_grad(set_to_none=True)
         loss = mean_loss(self.model, records, self.dtype, self.mixed)
         loss.backward()
@@ -188,7 +188,7 @@ class Training:
         return loss.item()
 
     def least_lead(self, records):
-        """How near zero what goes into a ReLU comes, as a part of the deviation of its layer's values."""
+        """The smallest distance of a ReLU input from zero, in standard deviations of its layer's values."""
         leads, handles = [], []
         for module in self.model.modules():
             if isinstance(module, torch.nn.ReLU):
@@ -202,7 +202,7 @@ class Training:
 
 
 def train(start, blocks, rule, rate, dtype, epochs=1, kind=Training, **options):
-    """Weights after steps on these blocks of records, `epochs` times over, and the mean loss of each time."""
+    """Weights after `epochs` epochs of steps on these blocks of records, and the mean loss of each epoch."""
     training = kind(start, rule, rate, dtype, **options)
     losses = [numpy.mean([training.step(block) for block in blocks]) for _ in range(epochs)]
     return state_of(training.model) | {"losses": numpy.array(losses)}

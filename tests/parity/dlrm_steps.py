@@ -1,13 +1,13 @@
 """Training steps of DLRM: our error against PyTorch in float64 is at most 1.5 times that of PyTorch's own fp32.
 
-Hides how batches are found on which no ReLU decides near its kink: there, fp32 may decide differently from float64 by
-chance. Trials are one step, one step on each of ten batches, and ten steps on the same batch, of which the log tells
-the loss of every step. Layers learn by SGD, tables by the rule that is the last argument, SGD or either form of
-Adagrad; on one rank, on two, and on two which both have the small tables. The bound holds for the update (w1 - w0) of
-all tensors together in every trial, and of each tensor, embedding tables among them, over the trials. Losses are in the
-log with seven digits and agree to 5e-7.
+Batches are chosen on which no ReLU has inputs near its kink: there, fp32 may by chance decide differently from float64.
+Trials are: one step; a step on each of ten batches; and ten steps on the same batch, with the loss of every step from
+the log. Layers are trained by SGD, tables by the rule of the last argument: SGD or one of two forms of Adagrad. Trials
+run on one rank, on two, and on two with copies of the small tables. The bound holds for the update (w1 - w0) of all
+tensors together in every trial, and of each tensor, including embedding tables, over the trials. Losses have seven
+digits in the log and agree to 5e-7.
 
-Controls do one thing wrong and must exceed the bound tenfold.
+Negative controls do one thing wrong and must exceed the bound tenfold.
 """
 
 import sys
@@ -23,15 +23,15 @@ import dlrm_reference as reference
 
 BOUND, LOSS_BOUND = 1.5, 5e-7
 BATCH, STEPS = 256, 10
-#: By rule: rates of one step and of ten. A step must show above the rounding of weights, ten must not diverge.
+#: By rule: rates of one step and of ten. One step must exceed the rounding of weights; ten must not diverge.
 RATES = {"sgd": (10.0, 1.0), "adagrad": (0.1, 0.05), "rowwise_adagrad": (0.1, 0.05)}
-#: What goes into a ReLU is at least so many deviations from zero; its errors in fp32 are a tenth of that.
+#: Least distance of ReLU inputs from zero, in standard deviations. Errors in fp32 are a tenth of it.
 LEAST_LEAD = 3e-6
 ON_RANKS = {"1 rank": (1, {}), "2 ranks": (2, {}), "2 ranks, small tables on both": (2, {"replicate_up_to_rows": 100})}
 
 
 class Draw:
-    """Blocks of generated records, each taken once, and first weights by seed."""
+    """Blocks of generated records, each used once, and initial weights by seed."""
 
     def __init__(self, program):
         with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,7 @@ class Draw:
         self.starts = {seed: program.first_weights(seed, self.blocks[0]) for seed in (1, 2)}
 
     def clear(self, start, rule, rate, count, epochs):
-        """So many blocks on which no ReLU comes near its kink while they are trained on."""
+        """`count` blocks without ReLU inputs near the kink during the training on them."""
         training, chosen = reference.Training(start, rule, rate, torch.float64), []
         while len(chosen) < count:
             block = self.blocks.pop()
@@ -54,7 +54,7 @@ class Draw:
 
 
 class Trial:
-    """Errors of PyTorch's fp32 in steps on some blocks."""
+    """A training on some blocks, with the errors of PyTorch's fp32."""
 
     def __init__(self, draw, seed, rule, rate, count=1, epochs=1):
         self.seed, self.rule, self.rate, self.epochs = seed, rule, rate, epochs
@@ -90,7 +90,7 @@ def compare(program, rule, trials):
 
 
 def controls(program, rule, trial, steps):
-    """What is compared with what it is not: by name, a result, and an oracle that does one thing otherwise."""
+    """Name, result, and an oracle that does one thing wrong."""
     right = trial.of(program)
     yield "upper triangle", right, trial.in_torch(torch.float64, triangle="upper")
     yield "rate of tables over two ranks", right, trial.in_torch(torch.float64, table_rate=trial.rate / 2)

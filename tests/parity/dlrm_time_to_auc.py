@@ -1,18 +1,17 @@
-"""Seconds to an AUC: DLRM by trainmark on 1 and 4 ranks, in f32 and bf16, beside PyTorch, all from the same weights.
+"""Seconds to an AUC: DLRM by trainmark on 1 and 4 ranks in f32 and bf16, and by PyTorch, all from the same weights.
 
-Hides the runs' files and PyTorch's loop. All train on the same generated clicks (400,000, a quarter of them positive,
-and a quarter as many more to evaluate; see `trainmark generate dlrm`), in the order of the file, in batches of 256, with the same
-learning rate, and evaluate 20 times an epoch until the target is met. There are two recipes: SGD at 0.1 and Adagrad at
-0.02, for layers and tables. In bf16, tables are split. Start-up does not count: trainmark's seconds begin with
-run_start, PyTorch's with its first step, and PyTorch has all batches ready in memory as tensors. PyTorch, in f32, first
-tries its ways to train for a moment, and the fastest is used: sparse or dense gradients of tables, the interaction
-through autograd or with a gradient made by hand, one thread or two.
+All train on the same generated clicks (400,000, a quarter of them positive, plus 100,000 for evaluation; see
+`trainmark generate dlrm`) in the order of the file, in batches of 256, at the same learning rate, and evaluate 20 times
+per epoch until they reach the target. There are two recipes: SGD at 0.1 and Adagrad at 0.02, for layers and tables. In
+bf16, tables are split. Start-up is not counted: trainmark's time begins at run_start, PyTorch's at its first step, with
+all batches in memory as tensors. PyTorch trains in f32 and uses the fastest of several variants, which are timed first:
+sparse or dense gradients of tables, interaction by autograd or with a hand-written gradient, one thread or two.
 
-Programs take turns, seed by seed. Nothing is asserted. It takes five minutes on two cores:
+The programs alternate for each seed. No time is asserted. It takes five minutes on two cores:
 
     python3 tests/parity/dlrm_time_to_auc.py build/release/trainmark --output /tmp/time_to_auc.json
 
-The file is written after every run. Exit code 77 where PyTorch is absent, 1 when trainmark fails.
+The file is written after every run. Exit code 77 if PyTorch is absent, 1 if trainmark fails.
 """
 
 import argparse
@@ -35,9 +34,9 @@ import dlrm_reference as reference
 BATCH, EVALUATIONS = 256, 20
 EVALUATED = 4096  # samples that PyTorch evaluates at a time
 EPSILON = 1e-8
-#: By name: rate and most epochs.
+#: By name: rate, and maximum number of epochs.
 RECIPES = {"sgd": (0.1, 5), "adagrad": (0.02, 2)}
-TRIED = 30  # steps of each of PyTorch's ways
+TRIED = 30  # steps of each of PyTorch's variants
 
 
 def write_config(folder, data, recipe, precision):
@@ -69,7 +68,7 @@ class Ours:
             run, self.provenance = accuracy.train(self.options.program, config, precision, ranks, seed,
                                                   self.options.target)
         for point in run["epochs"]:
-            point["epoch"] -= 1.0  # which the log counts from
+            point["epoch"] -= 1.0  # the log counts from 1
         return {"program": "trainmark", "ranks": ranks, "precision": precision}, run["epochs"]
 
 
@@ -89,7 +88,7 @@ class Batches:
 
 
 class Theirs:
-    """PyTorch's training, in one of its ways."""
+    """Training by a variant in PyTorch."""
 
     def __init__(self, batches, start, recipe, way):
         self.batches, self.recipe = batches, recipe
@@ -113,7 +112,7 @@ class Theirs:
         return reference.roc_auc(logits.numpy(), self.batches.labels)
 
     def train(self, target):
-        """Points of the curve."""
+        """Trains until the target is reached. Returns the points of the curve."""
         per_epoch = len(self.batches.train)
         period, curve, evaluating, began = per_epoch // EVALUATIONS, [], 0.0, time.perf_counter()
         for step, batch in enumerate(itertools.chain(*[self.batches.train] * RECIPES[self.recipe][1]), 1):
@@ -132,7 +131,7 @@ class Theirs:
 
 
 def fastest_way(batches, start, recipe):
-    """And the seconds of a step, by way."""
+    """The fastest variant, and the seconds per step of each."""
     seconds = {}
     for tables, interaction, threads in itertools.product(("sparse", "dense"), ("autograd", "by hand"), (1, 2)):
         way = {"tables": tables, "interaction": interaction, "threads": threads}
@@ -149,12 +148,12 @@ def fastest_way(batches, start, recipe):
 
 
 def reached(curve, target):
-    """The point at which the target is met, or None."""
+    """The first point that reaches the target, or None."""
     return next((point for point in curve if point["eval_accuracy"] >= target), None)
 
 
 def summarize(runs):
-    """By program and recipe: medians of epochs and seconds to the target, over the seeds that met it."""
+    """By program and recipe: median epochs and seconds to the target over the seeds that reached it."""
     groups = {}
     for run in runs:
         name = run["program"] + (f", {run['ranks']} rank(s), {run['precision']}" if "ranks" in run else "")

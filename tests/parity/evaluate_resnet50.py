@@ -1,8 +1,8 @@
-"""The same weights give the same outputs as torchvision's resnet50, over real JPEG files.
+"""With the same weights, the program's outputs equal those of torchvision's resnet50 on JPEG files.
 
-Hides nothing: random weights with random batch-norm statistics and nonzero last gammas go through HDF5 into
-`trainmark evaluate`; the bound on max |a - b| / max |b| is 1e-4. A second run with one kernel mirrored must exceed it.
-The images are CIFAR-10's; where ../shared is absent, generated ones stand in.
+Random weights with random batch-norm statistics and nonzero last gammas are passed to `trainmark evaluate` in an HDF5
+file. The bound on max |a - b| / max |b| is 1e-4. A second run with a mirrored kernel must exceed it. The images are
+CIFAR-10's, or generated if ../shared is absent.
 """
 
 import pathlib
@@ -17,12 +17,12 @@ import reference
 
 BOUND = 1e-4
 REAL = pathlib.Path(__file__).resolve().parents[3] / "shared/data/cifar10/test.tar"
-PER_CLASS = {True: 8, False: 18}  # of ten classes of real images, of four of generated ones
+PER_CLASS = {True: 8, False: 18}  # True: real images of ten classes; False: generated ones of four
 STYLES = {"cifar": 32, "torchvision": 64}
 
 
 def unpack(folder):
-    """The first images of each class, as class folders; the number of classes."""
+    """Unpacks the first images of each class into class folders. Returns the number of classes."""
     taken = {}
     with tarfile.open(REAL) as archive:
         for member in sorted((m for m in archive.getmembers() if m.isfile()), key=lambda m: m.name):
@@ -62,7 +62,7 @@ def compare(program, folder, images, classes, style):
         "epochs": 1,
         "dataset": {"train": images, "validation": images, "preprocess": style},
         "model": {"image_size": size, "classes": classes, "padding": "torchvision"},
-        # A batch that does not divide the images: the last one is short.
+        # The batch does not divide the number of images, so the last batch is short.
         "training": {"global_batch_size": 22, "bn_group_samples": 22},
         "schedule": {"learning_rate": 0.1},
     })

@@ -1,8 +1,8 @@
 """One training step with frozen batch-norm statistics equals PyTorch's in float64 to 1e-5, for every tensor.
 
-With fixed statistics, modest last gammas and no ReLU near its kink nothing magnifies rounding, so that a wrong formula
-has nowhere to hide. Learning rate 20: the step must show above the rounding of the weights it is added to. Each
-control does one thing wrong and must exceed the bound.
+With fixed statistics, small last gammas and no ReLU input near the kink, nothing magnifies rounding, so a wrong formula
+shows. The learning rate is 20, so that the step exceeds the rounding of weights. Each negative control does one thing
+wrong and must exceed the bound.
 """
 
 import sys
@@ -29,14 +29,14 @@ def draw(seed):
 
 
 def worst(found):
-    """The largest error of all tensors and of the whole, and where."""
+    """The largest error of any tensor or of all tensors of a kind, and its name."""
     return max((distance.relative(error), name) for kind in ("update", "momentum", "losses")
                for name, error in ((f"all of {kind}", distance.whole(found, kind)),
                                    *distance.per_tensor(found, kind).items()))
 
 
 def report(what, start, result, exact):
-    """Prints and returns the worst error; statistics must not have moved at all."""
+    """Prints and returns the largest error; infinity if statistics changed."""
     found = distance.errors(start, result, exact)
     error, name = worst(found)
     moved = [n for n in exact if "running_" in n and (result[n] != exact[n]).any()]

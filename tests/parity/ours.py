@@ -1,7 +1,4 @@
-"""Training steps by the program `training_steps`, given and returned as reference.py gives and returns them.
-
-Hides its files and how it is started on several ranks.
-"""
+"""Training steps by the program `training_steps`, with the data types of reference.py."""
 
 import tempfile
 
@@ -13,13 +10,13 @@ import reference
 
 
 class Program:
-    """`training_steps` and the launcher that starts it on more ranks than one."""
+    """`training_steps`, and the launcher that starts it on several ranks."""
 
     def __init__(self, path, launcher):
         self.path, self.launcher = path, launcher
 
     def train(self, start, images, labels, recipe, ranks=1, **overrides):
-        """Steps from the arrays `start`; `overrides` change keys of a section: optimizer={"nesterov": False}."""
+        """Trains from the arrays `start`. `overrides` change keys of a section: optimizer={"nesterov": False}."""
         with tempfile.TemporaryDirectory() as folder:
             with h5py.File(f"{folder}/in.h5", "w") as file:
                 for name, values in start.items():

@@ -1,7 +1,4 @@
-"""What the comparisons with PyTorch share: its presence, running the program, HDF5 files.
-
-Hides how a missing peer is told to ctest, and where files lie meanwhile.
-"""
+"""Helpers for comparisons with PyTorch: skipping without it, running the program, HDF5 files."""
 
 import importlib
 import json
@@ -13,13 +10,13 @@ SKIPPED = 77
 
 
 def skip(reason):
-    """Ends the script as a skipped test, for `reason`."""
+    """Ends the script as a skipped test, with the reason."""
     print(f"peer: Skipped\n{reason}\n[  SKIPPED ] peer")
     sys.exit(SKIPPED)
 
 
 def require(*names):
-    """These modules, or the end of the script as a skipped test."""
+    """Imports these modules. Ends the script as a skipped test if one is missing."""
     try:
         return [importlib.import_module(name) for name in names]
     except ImportError as error:
@@ -28,14 +25,14 @@ def require(*names):
 
 
 def require_peer():
-    """PyTorch, torchvision and h5py, likewise."""
+    """require() of PyTorch, torchvision and h5py."""
     torch, torchvision, h5py = require("torch", "torchvision", "h5py")
     torch.manual_seed(7)
     return torch, torchvision, h5py
 
 
 def run(program, *arguments, allowed=(0,)):
-    """The program's output; ends the test with its messages when it fails."""
+    """Returns the program's output. Ends the script with its messages if it fails."""
     done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode not in allowed:
         sys.exit(f"{' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -43,7 +40,7 @@ def run(program, *arguments, allowed=(0,)):
 
 
 def write_weights(h5py, path, state):
-    """A PyTorch state dict as the program reads it: fp32 arrays under the parameters' names."""
+    """Writes a PyTorch state dict in the format of the program: fp32 arrays under the parameters' names."""
     with h5py.File(path, "w") as file:
         for name, tensor in state.items():
             if not name.endswith("num_batches_tracked"):
@@ -60,7 +57,7 @@ def read_arrays(h5py, path):
 
 
 def write_arrays(h5py, path, arrays):
-    """By name, as the program reads weights."""
+    """Writes arrays by name, in the program's format of weights."""
     with h5py.File(path, "w") as file:
         for name, values in arrays.items():
             file[name] = values.astype("float32")
@@ -68,13 +65,13 @@ def write_arrays(h5py, path, arrays):
 
 
 def logged(log, key):
-    """Values of a key in the text of a log, in order; the log has seven digits of a loss."""
+    """Values of a key in the text of a log, in order. Losses have seven digits."""
     records = [json.loads(line.split(":::MLLOG ")[1]) for line in log.splitlines()]
     return [record["value"] for record in records if record["key"] == key]
 
 
 def run_on(ranks, launcher, program, *arguments, allowed=(0,)):
-    """As run(), on several ranks. Behind an exit code other than 0, Open MPI's launcher would wait for seconds."""
+    """Like run(), on several ranks. Without the timeout, mpirun waits seconds after an exit code other than 0."""
     if ranks == 1:
         return run(program, *arguments, allowed=allowed)
     return run(launcher, "--oversubscribe", "--bind-to", "none", "--mca", "odls_base_sigkill_timeout", 0, "-n", ranks,
@@ -87,7 +84,7 @@ def write_config(path, config):
 
 
 def images(folder):
-    """Paths of class folders' images in dataset order, with their class ids."""
+    """Paths and class ids of the images in class folders, in the order of the dataset."""
     found = []
     for label, name in enumerate(sorted(p.name for p in pathlib.Path(folder).iterdir())):
         found += [(p, label) for p in sorted((pathlib.Path(folder) / name).iterdir(), key=lambda p: p.name)]
@@ -95,7 +92,7 @@ def images(folder):
 
 
 def evaluate(program, h5py, config, weights, outputs, labels):
-    """The program's outputs, whose labels must be these."""
+    """Returns the program's outputs. Asserts that their labels are `labels`."""
     run(program, "evaluate", config, "--weights", weights, "--outputs", outputs)
     with h5py.File(outputs) as file:
         assert list(file["labels"][:]) == labels, "labels differ"

@@ -1,6 +1,6 @@
-"""torchvision's resnet50 in PyTorch: outputs, recipes, training steps in either precision.
+"""torchvision's resnet50 in PyTorch: outputs, recipes, training steps in fp32 or float64.
 
-Hides parameter groups and batch-norm modes: a result is a dictionary of float64 arrays by name.
+A result is a dictionary of float64 arrays by name.
 """
 
 import copy
@@ -16,20 +16,20 @@ import peer
 from batch_norm import norm_over, norms, state_of
 
 CLASSES = 10
-#: What the recipes here do not set. Learning rates are large: a step must show above fp32 rounding of the weights. They
-#: are not 1 either, where both forms of momentum agree.
+#: Defaults of the recipes. Learning rates are large, so that a step exceeds the fp32 rounding of weights, and not 1,
+#: at which both forms of momentum agree.
 RECIPE = {"momentum": 0.9, "nesterov": True, "weight_decay": 5e-4, "label_smoothing": 0.1, "learning_rates": [2.0],
           "frozen": False}
 
 
 def make_model(classes, group=None, **options):
-    """torchvision's resnet50 as it initialises it; batch norm over groups of so many samples, or over the batch."""
+    """torchvision's resnet50 with its initialisation; batch norm over groups of `group` samples, or over the batch."""
     return torchvision.models.resnet50(num_classes=classes, norm_layer=norm_over(group), **options)
 
 
 def learning_rates(schedule, batch, steps_per_epoch, epochs):
-    """Of every update of a run, by a configuration's section "schedule" whose name is one_cycle: up in a line, down in
-    a line or by a cosine, with the defaults and positions of torch.optim.lr_scheduler.OneCycleLR."""
+    """The rate of every update of a run, by a configuration's section "schedule" with the name one_cycle: a linear
+    rise, then a linear or cosine fall, with the defaults and positions of torch.optim.lr_scheduler.OneCycleLR."""
     scaling = schedule.get("scaling", "none")
     ratio = 1.0 if scaling == "none" else batch / schedule["reference_batch"]
     peak = schedule["learning_rate"] * {"none": 1.0, "linear": ratio, "sqrt": math.sqrt(ratio)}[scaling]
@@ -52,7 +52,7 @@ def learning_rates(schedule, batch, steps_per_epoch, epochs):
 
 
 def random_model(classes=CLASSES, last_gammas=(0.5, 1.5), group=None):
-    """Random weights, batch-norm parameters and statistics; no last gamma of a block is zero."""
+    """Random weights, batch-norm parameters and statistics. No last gamma of a block is zero."""
     model = make_model(classes, group)
     for norm in norms(model):
         torch.nn.init.uniform_(norm.weight, 0.5, 1.5)
@@ -72,7 +72,7 @@ def random_batch(samples, side):
 
 
 def expected_outputs(model, folder, style, size):
-    """Outputs for the images of class folders after torchvision's transforms, and their labels."""
+    """Outputs for the images in class folders after torchvision's transforms, and the labels."""
     steps = {
         "cifar": [transforms.Resize(size), transforms.ToTensor(),
                   transforms.Normalize((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))],
@@ -93,7 +93,7 @@ def train_mode(model, frozen):
 
 
 def decays(parameter):
-    """Batch norm and biases do not."""
+    """Whether the parameter has weight decay; batch norm and biases do not."""
     return parameter.dim() > 1
 
 
@@ -104,8 +104,8 @@ def make_sgd(model, recipe, decays=decays):
 
 
 def train(model, images, labels, recipe, dtype, make_optimizer=make_sgd):
-    """Steps from `model`'s weights on images [steps, N, ...]: weights, statistics and momentum after the last, losses
-    and outputs of each."""
+    """Trains from `model`'s weights on images [steps, N, ...]. Returns weights, statistics and momentum after the last
+    step, and losses and outputs of each step."""
     model = copy.deepcopy(model).to(dtype)
     train_mode(model, recipe["frozen"])
     optimizer = make_optimizer(model, recipe)

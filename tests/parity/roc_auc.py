@@ -1,9 +1,8 @@
 """The area under the ROC curve is scikit-learn's to 1e-9, on scores that are hard to rank.
 
-Hides files and the launcher. Samples lie on 1 to 4 ranks, the last with the most and the first perhaps with none, in
-the order that a case gives them. scikit-learn gets the scores in double precision and refuses infinite ones, which are
-stood for by numbers beyond all floats. Its area of a case, taken wrongly in the way that the case is there to show,
-must be off by tenfold the bound.
+Samples are on 1 to 4 ranks in the order of the case, most on the last rank and possibly none on the first. scikit-learn
+gets the scores in double precision; as it refuses infinite ones, numbers beyond all floats replace them. As a negative
+control, scikit-learn's area of scores changed by the mistake that a case tests for must be off by ten times the bound.
 """
 
 import sys
@@ -23,7 +22,7 @@ LEAST_DENORMAL = numpy.float32(2.0**-149)
 
 
 class Case:
-    """Scores and labels. `wrongly` makes of scores and labels the scores by which a wrong program would rank."""
+    """Scores and labels. `wrongly`(scores, labels) returns the scores by which a wrong program would rank."""
 
     def __init__(self, name, scores, labels, wrongly=None):
         self.name, self.wrongly = name, wrongly
@@ -39,7 +38,7 @@ class Case:
         return path
 
     def area(self, scores=None):
-        """By scikit-learn, of these scores instead of the case's own."""
+        """The area by scikit-learn, of these scores or by default the case's."""
         exact = (self.scores if scores is None else scores).astype("float64")
         return metrics.roc_auc_score(self.labels, numpy.nan_to_num(exact, posinf=1e300, neginf=-1e300))
 
@@ -48,23 +47,23 @@ class Case:
 
 
 def ties_won(scores, labels):
-    """Of equal scores, the positive one comes first."""
+    """Ranks positives above negatives of equal score."""
     return 2.0 * numpy.unique(scores, return_inverse=True)[1] + labels
 
 
 def by_their_bits(scores, _):
-    """-0 below 0."""
+    """Ranks -0 below 0."""
     bits = scores.view("int32").astype("int64")
     return numpy.where(bits < 0, -(bits & 0x7FFFFFFF) - 1, bits)
 
 
 def flushed(scores, _):
-    """Denormals are zeros."""
+    """Replaces denormals by zeros."""
     return numpy.where(abs(scores) < FLOAT.tiny, 0, scores)
 
 
 def clipped(scores, _):
-    """Infinities equal the largest floats."""
+    """Replaces infinities by the largest floats."""
     return numpy.clip(scores, FLOAT.min, FLOAT.max)
 
 
@@ -78,7 +77,7 @@ def reversed_signs(scores, _):
 
 
 class Draw:
-    """Random cases: positives tend to have higher scores."""
+    """Random cases, whose positives tend to have higher scores."""
 
     def __init__(self, seed):
         self.random = numpy.random.default_rng(seed)
@@ -87,14 +86,14 @@ class Draw:
         return (self.random.random(count) < rate).astype("float32")
 
     def one_of(self, count, at):
-        """Labels of which one, at about this share of all, differs from the others, which are 0."""
+        """Labels that are all 0 except for one, at about this share of all."""
         return (numpy.arange(count) == int(at * count)).astype("float32")
 
     def normal(self, name, labels, wrongly):
         return Case(name, self.random.normal(labels, 1.0), labels, wrongly)
 
     def of_values(self, name, values, count, wrongly=ties_won, rate=0.3):
-        """Scores that are some of these rising values."""
+        """Scores drawn from these increasing values."""
         labels = self.labels(count, rate)
         steps = self.random.random((2, count)) * len(values)
         places = numpy.where(labels == 1, steps.max(axis=0), steps[0]).astype("int64")
@@ -102,7 +101,7 @@ class Draw:
 
 
 def in_orders(case):
-    """As drawn, and so that each rank has scores, or labels, of its own."""
+    """The case as drawn, and in orders that separate scores, or labels, by ranks."""
     by_score, by_label = numpy.argsort(case.scores, kind="stable"), numpy.argsort(case.labels, kind="stable")
     orders = {"sorted": by_score, "reversed": by_score[::-1], "negatives first": by_label,
               "positives first": by_label[::-1]}

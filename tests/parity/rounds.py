@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Whole published rounds, held against MLCommons' checkers: logs, scores, energy, RCP tests, packages.
+"""Compares whole published rounds with MLCommons' checkers: logs, scores, energy, RCP tests, packages.
 
     rounds.py PROGRAM LOGGING ROUND... [--only logs scores energy rcp packages] [--hpc-0.7 FORK] [--json FILE]
 
-PROGRAM is trainmark, LOGGING a clone of mlcommons/logging, ROUND a folder with the submissions of one round
-whose name tells which: training_v5.1, hpc_results_v3.0. LOGGING has no rules of HPC 0.7: FORK is a clone of
-mlperf-hpc/logging, branch hpc-0.5.0, which has them. Nothing is written into ROUND.
+PROGRAM is trainmark, LOGGING a clone of mlcommons/logging, ROUND a folder with the submissions of one round,
+whose name contains the round: training_v5.1, hpc_results_v3.0. LOGGING has no rules for HPC 0.7. FORK is a clone
+of mlperf-hpc/logging, branch hpc-0.5.0, which has them. Nothing is written into ROUND.
 Verdicts and failing keys of logs, minutes and joules of scores, outcomes and factors of RCP tests, and the numbers
-of folders with each kind of error in a submission must be equal. Differences that the text of the rules explains
-stand in rounds_known.json (or --known FILE), each with its reason and the place of the rule: they are counted,
-and told with --verbose. All others are listed. A log that stops a checker must fail here.
+of folders with each kind of error in a submission must be equal. rounds_known.json (or --known FILE) lists
+differences that the text of the rules explains, each with a reason and the place of the rule. These are counted,
+and listed with --verbose. All others are always listed. A log that stops a checker must fail here.
 Needs numpy, scipy, pandas and yaml, as the checkers do.
-Exit code 0: every difference is explained; 1: one is not; 77: there is no clone.
+Exit code 0: every difference is explained; 1: one is not; 77: no clone.
 """
 
 import argparse
@@ -33,13 +33,13 @@ import rounds_rcp
 import rules_mutants
 
 KINDS = ("logs", "scores", "energy", "rcp", "packages")
-SCORE_TOLERANCE = 1e-8  # seconds of 2019 have 2.4e-7 between two doubles
+SCORE_TOLERANCE = 1e-8  # relative; doubles of seconds in 2019 are 2.4e-7 s apart
 SKIP = 77
-# The summarizer takes the seconds of these logs for milliseconds.
+# Factors for rounds whose logs have seconds, which the summarizer takes for milliseconds.
 TIMES_TOO_SMALL = {"training-0.6": 1000}
-# What the checkers ask of a log after its verdict.
+# Keys that the checkers read from a log after its verdict.
 LATER_KEYS = {"run_start", "run_stop", "seed", "number_of_nodes", "accelerators_per_node"}
-# What the package checker says of a folder, and our rules that mean the same.
+# Messages of the package checker on a folder, and our rules with the same meaning.
 ERRORS = {
     "number of runs": (r"^Expected at least|^Incorrect number of files", r"package\.file-count"),
     "failing runs": (r"^ \d+ files do not comply", r"package\.failing-runs"),
@@ -54,14 +54,14 @@ def quiet():
 
 
 class Fork(rules_mutants.Official):
-    """The checker of a clone of mlperf-hpc/logging, which calls HPC 0.7 by another name."""
+    """The checker of a clone of mlperf-hpc/logging, in which HPC 0.7 is called hpc_0.5.0."""
 
     def start(self, usage, number):
         return self.module.make_checker("hpc_0.5.0", True, False), "hpc_0.5.0/common.yaml"
 
 
 def load_fork(path):
-    """Its modules have the names of those that are loaded, which stay."""
+    """Loads the fork's modules, which have the names of modules already loaded. These stay loaded."""
     def take():
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mlperf_logging"}
 
@@ -73,7 +73,7 @@ def load_fork(path):
 
 
 class Errors(logging.Handler):
-    """How many folders have each kind of error, as the package checker tells them."""
+    """Counts the folders with each kind of error in the package checker's log messages."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
@@ -86,7 +86,7 @@ class Errors(logging.Handler):
 
 
 class Clone:
-    """The checkers of a clone, each log read and judged once."""
+    """The checkers of a clone. Reads and judges each log once."""
 
     def __init__(self, path, fork):
         self.compliance = rules_mutants.Official(str(path))
@@ -101,12 +101,12 @@ class Clone:
         self.rcp.read_submission_file = functools.cache(self.rcp.read_submission_file)
         for module in (self.compliance.module, package_checker.mlp_compliance, result_summarizer.mlp_compliance):
             module.main = lambda name, config, checker: (self.passes(name, config), None, None, None)
-        # They write into the folders that they check.
+        # These functions write into the checked folders.
         self.rcp.RCP_Checker._set_results_scaling = lambda *_: None
         self.rcp.RCP_Checker._reset_results_scaling = lambda *_: None
 
     def parse(self, name, ruleset):
-        """Records and faulty lines; from the second time on records of LATER_KEYS alone."""
+        """Records and faulty lines. From the second call for a log on, only records of LATER_KEYS."""
         if name in self.parsed:
             return self.parsed[name]
         records, faults = self.parse_all(name, ruleset)
@@ -128,7 +128,7 @@ class Clone:
         return judged[0] if isinstance(judged, tuple) else False
 
     def score(self, folder, usage, number):
-        """Minutes, or None; where the summarizer stops, the exception's text."""
+        """Minutes, or None; the exception's text if the summarizer stops."""
         one = self.summarizer
         try:
             with quiet():
@@ -139,11 +139,11 @@ class Clone:
                 minutes = one._compute_strong_score_standalone(
                     folder.name, "", False, str(folder), usage, number + ".0")[0]
             return minutes and minutes * TIMES_TOO_SMALL.get(f"{usage}-{number}", 1)
-        except Exception as error:  # whatever stops it
+        except Exception as error:  # any exception counts as a result
             return repr(error)
 
     def energy(self, folder, usage, number):
-        """Joules, or None; where the summarizer stops, the exception's text."""
+        """Joules, or None; the exception's text if the summarizer stops."""
         try:
             with quiet():
                 return self.summarizer._compute_strong_score_standalone(
@@ -152,7 +152,7 @@ class Clone:
             return repr(error)
 
     def package(self, folder, usage, number):
-        """(whether it passes, folders with each kind of error); where the checker stops, the exception's text."""
+        """(whether it passes, folders with each kind of error); the exception's text if the checker stops."""
         errors, root = Errors(), logging.getLogger()
         handlers, root.handlers = root.handlers, [errors]
         logging.disable(logging.NOTSET)
@@ -171,7 +171,7 @@ class Clone:
 
 
 def document(program, command, *arguments):
-    """The JSON of a command; a log that fails is no failure of the program."""
+    """The JSON of a command. Exit codes for failing logs are accepted."""
     done = subprocess.run([program, command, "--json", "-", *map(str, arguments)], capture_output=True, text=True)
     if not done.stdout.lstrip().startswith("{"):
         sys.exit(f"{program} {command} {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stderr}")
@@ -179,8 +179,8 @@ def document(program, command, *arguments):
 
 
 class Known:
-    """Differences with a reason: members "rounds", "kind", "where" (a pattern of names), and, where they matter,
-    regular expressions "ours" and "theirs" of what both say."""
+    """Differences with a reason: members "rounds", "kind", "where" (a pattern of names), and optionally the regular
+    expressions "ours" and "theirs" for both results."""
 
     def __init__(self, path):
         self.entries = json.loads(path.read_text())["known"]
@@ -194,7 +194,7 @@ class Known:
 
 
 class Tally:
-    """What is equal, and what is not, of one kind in one round."""
+    """Counts equal results and differences of one kind in one round."""
 
     def __init__(self, known, round_name, kind):
         self.known, self.round_name, self.kind = known, round_name, kind
@@ -270,7 +270,7 @@ def compare_energy(program, clone, folder, usage, number, tally):
 
 def compare_rcp(program, clone, folder, usage, number, tally):
     if float(number) < 1:
-        return  # there was none
+        return  # rounds before 1.0 had no RCP test
     theirs = rounds_rcp.official_results(clone.rcp, folder, usage, number)
     ours = rounds_rcp.program_results(program, folder, usage, number)
     for name, their in theirs.items():
@@ -279,7 +279,7 @@ def compare_rcp(program, clone, folder, usage, number, tally):
 
 
 def package_errors(submission):
-    """How many folders and descriptions have each kind of error."""
+    """Counts folders and descriptions with each kind of error."""
     places = collections.defaultdict(set)
     for found in submission["findings"]:
         if found["severity"] != "error":
@@ -303,7 +303,7 @@ COMPARE = {"logs": compare_logs, "scores": compare_scores, "energy": compare_ene
 
 
 def compare_round(arguments, clone, known, folder, told):
-    """How many differences are not explained."""
+    """Returns the number of unexplained differences."""
     usage, number = rounds_rcp.round_of(folder)
     name = f"{usage}-{number}"
     if name == "hpc-0.7" and not clone.fork:

@@ -1,9 +1,9 @@
-"""The RCP test of published rounds and every reference point, held against MLCommons' RCP checker.
+"""Compares the RCP tests of published rounds, and every reference point, with MLCommons' RCP checker.
 
     rounds_rcp.py PROGRAM LOGGING [ROUND...]
 
-PROGRAM is trainmark, LOGGING a clone of mlcommons/logging, ROUND a folder with the submissions of one round
-whose name tells which: training_v5.1, hpc_results_v3.0. Needs numpy and scipy, as the checker does.
+PROGRAM is trainmark, LOGGING a clone of mlcommons/logging, ROUND a folder with the submissions of one round,
+whose name contains the round: training_v5.1, hpc_results_v3.0. Needs numpy and scipy, as the checker does.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-# What the checker answers, and our word for it.
+# The checker's messages, and our names of the outcomes.
 OUTCOMES = {
     "RCP found": "found",
     "RCP Interpolation": "interpolated",
@@ -27,18 +27,18 @@ OUTCOMES = {
     "Insufficient convergence": "insufficient convergence",
     "Could not detect global_batch_size": "no batch size",
 }
-# Holds the instances that a throughput leaves out.
+# Contains the instances that a throughput leaves out.
 NO_BENCHMARK_FOLDER = "pruned_results"
 FACTOR_TOLERANCE = 1e-6
-# Of the statistics of a point; the least mean is found by bisection to 1e-4.
+# For the statistics of a point. The least mean is found by bisection to 1e-4.
 POINT_TOLERANCE = 1e-9
 LEAST_MEAN_TOLERANCE = 2e-4
 
 
 def load_checker(clone):
-    """The checker's module of this clone of mlcommons/logging. Its own table of runs lacks benchmarks that earlier
-    rounds alone have (dlrm), which the table of the package checker keeps."""
-    logging.disable(logging.CRITICAL)  # it tells of every run
+    """Loads the RCP checker of a clone of mlcommons/logging. Its table of runs lacks benchmarks that only earlier
+    rounds have (dlrm); the package checker's table adds them."""
+    logging.disable(logging.CRITICAL)  # the checker logs every run
     sys.path.insert(0, str(clone))
     from mlperf_logging.benchmark_meta import get_result_file_counts
     from mlperf_logging.rcp_checker import rcp_checker
@@ -48,7 +48,7 @@ def load_checker(clone):
 
 
 def round_of(folder):
-    """"training", "5.1" of a path that names them."""
+    """("training", "5.1") from a path that contains them."""
     found = re.findall(r"(training|hpc)(?:_results)?_v(\d+\.\d+)", str(folder))
     if not found:
         sys.exit(f"{folder}: expected a name such as training_v5.1")
@@ -56,7 +56,7 @@ def round_of(folder):
 
 
 def official(checker, folder, usage, number):
-    """(outcome, passed, factor) of one folder, or the exception as text."""
+    """(outcome, passed, factor) of one folder, or the exception's text."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             passed, message, factor = checker.check_directory(
@@ -65,14 +65,14 @@ def official(checker, folder, usage, number):
         if "rcps_" in str(error.filename):
             return "no reference points", False, 1.0
         return repr(error)
-    except Exception as error:  # whatever stops the checker
+    except Exception as error:  # any exception counts as a result
         return repr(error)
     outcome = next(word for start, word in OUTCOMES.items() if message.startswith(start))
     return outcome, bool(passed), float(factor)
 
 
 def run_program(program, *arguments):
-    """The JSON document of a check; a broken log is no failure of the program."""
+    """The JSON document of a check. Exit codes for failing logs are accepted."""
     done = subprocess.run([program, "check", "--json", "-", *arguments], capture_output=True, text=True)
     if done.returncode not in (0, 3, 5, 8, 10):
         sys.exit(f"{program} check {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
@@ -87,14 +87,14 @@ def program_results(program, folder, usage, number):
 
 
 def agree(ours, theirs):
-    """Whether two results are the same; of a mean of no runs, which is NaN, the checker makes a failed test."""
+    """Whether two results are equal. The checker fails a mean of no runs, which is NaN; ours has too few runs."""
     if math.isnan(theirs[2]):
         return ours[0] == "too few runs" and not ours[1] and not theirs[1]
     return ours[:2] == theirs[:2] and math.isclose(ours[2], theirs[2], rel_tol=FACTOR_TOLERANCE)
 
 
 def official_results(checker, folder, usage, number):
-    """(outcome, passed, factor), or what stopped the checker, by folder below `folder`."""
+    """(outcome, passed, factor), or the text of an exception, by folder below `folder`."""
     found = sorted({path.parent for path in pathlib.Path(folder).rglob("result_*.txt")
                     if path.parent.name != NO_BENCHMARK_FOLDER})
     return {str(one.relative_to(folder)): official(checker, one, usage, number) for one in found}
@@ -115,14 +115,14 @@ def compare_results(ours, theirs):
 
 
 def compare_round(program, checker, folder):
-    """compare_results() of every folder with result_*.txt below `folder`, whose name tells the round."""
+    """compare_results() of every folder with result_*.txt below `folder`, whose name contains the round."""
     usage, number = round_of(folder)
     return compare_results(program_results(program, folder, usage, number),
                            official_results(checker, folder, usage, number))
 
 
 def point_differences(mine, record, pruned, leeway):
-    """What differs between a point of ours and the checker's record of it."""
+    """Yields the differences between our point and the checker's record of it."""
     figures = [("mean", "RCP Mean", POINT_TOLERANCE), ("stdev", "RCP Stdev", POINT_TOLERANCE)]
     for key, theirs, tolerance in figures:
         if not math.isclose(mine[key], record[theirs], rel_tol=tolerance, abs_tol=1e-12):
@@ -135,12 +135,12 @@ def point_differences(mine, record, pruned, leeway):
 
 
 def compare_points(program, checker, usage, number, benchmark):
-    """Every difference between our points of a benchmark in a round and the checker's; and their number."""
+    """(number of the checker's points, differences from ours) for a benchmark in a round."""
     theirs = checker.RCP_Checker(usage, number + ".0", benchmark, False)
     answer = run_program(program, "--rcps", benchmark, "--round", f"{usage}-{number}")
     points = {point["batch_size"]: point for point in answer["points"]}
     kept = {record["BS"] for record in theirs.pruned_rcp_data.values()}
-    leeway = 46080 if benchmark == "llama31_405b" else 0  # as its _eval_submission_record() has it
+    leeway = 46080 if benchmark == "llama31_405b" else 0  # as in the checker's _eval_submission_record()
     differences = []
     for record in theirs.rcp_data.values():
         size = record["BS"]
@@ -156,7 +156,7 @@ def compare_points(program, checker, usage, number, benchmark):
 
 
 def compare_all_points(program, checker):
-    """(points compared, differences, "round benchmark" that the checker refuses) over all its rounds."""
+    """(points compared, differences, each "round benchmark" without a number of runs) over the checker's rounds."""
     total, differences, refused = 0, [], []
     folder = pathlib.Path(checker.__file__).parent
     for path in sorted(folder.glob("*_*/rcps_*.json")):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Lists what differs between our rules of submissions and those of a clone of mlcommons/logging.
+"""Lists differences between our rules of submissions and those of a clone of mlcommons/logging.
 
     rules_age.py [MLCOMMONS_LOGGING] [--round training-6.1] [--configs configs]
 
-Without MLCOMMONS_LOGGING the clone is that of the environment variable TRAINMARK_MLCOMMONS_LOGGING.
-Compared for each round that the clone has rules for: the benchmarks listed in each division, the rule files, their keys, how
-often each must occur, the figures and texts that it is compared with (all but 0, 0.5 and 1, which formulas spell
-differently), the tensors that must be initialized, the runs that a result takes, and the reference convergence points.
-Where the clone has its history, the files that changed since the revision that a round follows are listed as well.
-Differences that have a reason (KNOWN) are told with it.
-Exit code 0: nothing differs without a reason; 1: something does; 77: there is no clone.
+Without MLCOMMONS_LOGGING, the environment variable TRAINMARK_MLCOMMONS_LOGGING names the clone.
+Compares, for each round for which the clone has rules: the benchmarks listed in each division, the rule files, their
+keys, how often each must occur, the figures and texts with which it is compared (except 0, 0.5 and 1, which formulas
+spell differently), the tensors that must be initialized, the runs that a result takes, and the reference convergence
+points. If the clone has its history, also lists the files that changed since the revision that our round follows.
+Differences with a known reason (KNOWN) are listed with it.
+Exit code 0: no difference without a reason; 1: at least one; 77: no clone.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 import peer
 
 NUMBER = r"(?<![\w.\]])\d[\d_]*\.?\d*(?:e[-+]?\d+)?"
-# Round, the differences (an expression of the whole line), and why they are right.
+# Round, a regular expression for whole lines of differences, and the reason why they are right.
 DISCLOSED = "(lowest_numerical_precision_in_\\w+|\\w+_parallelism|micro_batch_size|config_filename)"
 KNOWN = [
     ("training-0.6", r"minigo, (eval_result|init_stop): figures of ours alone: .*",
@@ -31,7 +31,7 @@ KNOWN = [
     ("training-6.1", rf"common, {DISCLOSED}: .*(the clone asks for optional|of the clone alone: none)",
      "pull request 472, which the clone lacks"),
 ]
-SPELLED_DIFFERENTLY = {0.0, 0.5, 1.0, 9e99}  # the last one: no time yet
+SPELLED_DIFFERENTLY = {0.0, 0.5, 1.0, 9e99}  # 9e99 means: no time yet
 
 
 def read_json(path):
@@ -41,7 +41,7 @@ def read_json(path):
 
 
 def expanded(pattern):
-    """a{1,2}_{3..5} as its names."""
+    """The names that a pattern such as a{1,2}_{3..5} stands for."""
     found = re.search(r"\{([^}]*)\}", pattern)
     if not found:
         return [pattern]
@@ -58,7 +58,7 @@ def expanded(pattern):
 
 
 def numbers_in(text):
-    """Figures of a formula, without indices of lists and what is quoted."""
+    """Figures of a formula, without indices of lists and quoted text."""
     plain = re.sub(r"\[\d+\]|'[^']*'|\"[^\"]*\"|10\*\*", "", text)
     return {float(number.replace("_", "")) for number in re.findall(NUMBER, plain)}
 
@@ -100,7 +100,7 @@ class Ours:
         return files
 
     def target_numbers(self, benchmark, number):
-        """All values of the target in a round, and the batch sizes that decide between them."""
+        """All values of the target in a round, and the batch sizes that select them."""
         values = set()
         for one in self.benchmarks[benchmark]["evaluations"]:
             if "until" in one and version(number) > version(one["until"]):
@@ -115,7 +115,7 @@ class Ours:
         return values
 
     def constants(self, usage, number, file, rule):
-        """Figures and texts that a rule compares with."""
+        """Figures and texts with which a rule compares values."""
         figures, texts = set(), set()
 
         def take(value, name=""):
@@ -145,7 +145,7 @@ class Ours:
         return figures, texts - {"boolean", "integer"}
 
     def points(self, benchmark, number):
-        """{batch size: sorted points} in a round; None where there is no file."""
+        """{batch size: sorted points} in a round; None without a file."""
         path = os.path.join(self.configs, "submission", "rcp", benchmark + ".json")
         if not os.path.exists(path):
             return None
@@ -237,8 +237,8 @@ def our_occurrence(rule):
 
 
 def their_constants(key, keys, begin):
-    """Figures and texts of a key's code; of names that BEGIN sets to figures, these; of limits that the division
-    sets, both."""
+    """Figures and texts in a key's code. Names that BEGIN sets to figures count as these figures; limits that depend on
+    the division count with both values."""
     figures, texts = set(), set()
     code = []
     for member in ("CHECK", "FIRST_CHECK", "ATLEAST_ONE_CHECK", "POST"):
@@ -259,7 +259,7 @@ def their_constants(key, keys, begin):
 
 
 def compare_round(ours, clone, usage, number):
-    """Lines that say what differs."""
+    """A line for each difference."""
     facts = ours.round(usage, number)
     if facts is None:
         return ["the clone has rules for this round, ours are none"]
@@ -307,7 +307,7 @@ def compare_files(ours, usage, number, name, own, theirs):
             continue
         if our_occurrence(own[key]) != occurrence(keys[key]):
             lines.append(f"{where}: {our_occurrence(own[key])}, the clone asks for {occurrence(keys[key])}")
-        if key != "submission_benchmark":  # whose list is compared above
+        if key != "submission_benchmark":  # its list was compared above
             compared = ours.constants(usage, number, name, own[key]), their_constants(keys[key], keys, begin)
             lines += compare_constants(where, *compared)
         if "exactly_these" in own[key]:
@@ -346,12 +346,12 @@ def compare_points(ours, clone, usage, number):
 
 
 def reason_of(name, line):
-    """Why a difference of a round is right; None where nothing is known of it."""
+    """Why a difference of a round is right; None if unknown."""
     return next((why for known, lines, why in KNOWN if known == name and re.fullmatch(lines, line)), None)
 
 
 def tell(name, lines):
-    """Prints a round's differences; how many have no reason."""
+    """Prints a round's differences, and returns the number of those without a reason."""
     reasons = [reason_of(name, line) for line in lines]
     print(f"{name}: {len(lines) or 'no'} difference{'' if len(lines) == 1 else 's'}")
     for line, reason in zip(lines, reasons):

@@ -3,10 +3,10 @@
 
     rules_mutants.py MLCOMMONS_LOGGING LOG... [--program build/release/trainmark] [--round training-5.1]
 
-MLCOMMONS_LOGGING is a clone of github.com/mlcommons/logging. Each LOG should pass its round, which is read off its
-path unless --round gives it. Of each key the records are left out, changed, emptied, doubled and moved; verdict
-and failing keys of each mutant must be the same. Where the official checker ends by an exception, ours must fail.
-Exit code 0: nothing differs; 1: something does; 77: there is no clone.
+MLCOMMONS_LOGGING is a clone of github.com/mlcommons/logging. Each LOG should pass its round, which is found in its
+path unless --round is given. The records of each key are removed, changed, emptied, doubled and moved. Verdict and
+failing keys of each mutant must be equal. If the official checker ends with an exception, ours must fail the log.
+Exit code 0: no difference; 1: at least one; 77: no clone.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SKIP = 77
 
 
 class Official:
-    """The compliance checker of a clone, called in this process with its rule files kept."""
+    """The compliance checker of a clone, called in this process. Caches its rule files."""
 
     def __init__(self, clone):
         sys.path.insert(0, clone)
@@ -42,12 +42,12 @@ class Official:
         self.module = mlp_compliance
 
     def start(self, usage, number):
-        """A checker of a round, and the file of rules that it begins with."""
+        """A checker for a round, and its first file of rules."""
         ruleset = number + ".0"
         return self.module.make_checker(usage, ruleset, True, False), f"{usage}_{ruleset}/common.yaml"
 
     def judge(self, path, usage, number):
-        """(passes, keys that messages name, alternatives of which one is named), or an exception's name."""
+        """(passes, keys named by messages, sets of keys of which one was required), or an exception's name."""
         checker, first_rules = self.start(usage, number)
         self.module.enqueued_configs.clear()
         try:
@@ -94,7 +94,7 @@ def write(record):
 
 
 def other_values(value):
-    """Values that break what a rule may ask of this one."""
+    """Values that may break a rule for this value."""
     values = [0, -1, 1, None, "text", "", True, False, [], [1, 2], {}, float("nan"), float("inf"), 0.5, 1e30]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         values += [value * 2, value + 1, value - 1, value * (1 + 1e-12), value * 1.01, str(value), -value]
@@ -111,7 +111,7 @@ def other_values(value):
 
 
 def mutants_of_key(records, key):
-    """(name, records) of each mutant; records of other programs' lines are None and stay."""
+    """(name, records) of each mutant of a key. Records that are None stay."""
     at = [i for i, one in enumerate(records) if one and one["key"] == key]
     first, last = at[0], at[-1]
 

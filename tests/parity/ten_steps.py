@@ -1,13 +1,12 @@
 """The losses of ten training steps: our error against PyTorch in float64 is at most 1.5 times that of PyTorch's fp32.
 
-Hides how errors of a process that magnifies them are compared. What is compared is the loss of every sample at every
-step; its mean over a batch is one number a step, whose error is as often near zero as not. The start is that of a real
-run: fresh weights with zero last gammas, a one-cycle schedule, new batches. Rates are low, for at those of real runs
-the losses of two programs have nothing to do with each other after ten steps. The bound holds for the geometric mean
-of the ratio over the steps of all trials. In so gentle a setting the mean losses themselves agree to 1e-5.
+Compares the loss of every sample at every step: the mean loss of a batch is a single number, whose error is often near
+zero by chance. Trials start like a real run: new weights with zero last gammas, a one-cycle schedule, new batches.
+Rates are low, since at those of real runs errors grow so fast that losses of two programs are unrelated after ten
+steps. The bound holds for the geometric mean of the ratio over the steps of all trials. The mean losses agree to 1e-5.
 
-The learning rates are computed in either program from the same section "schedule". Controls do one thing wrong and
-must exceed the bound tenfold at some step.
+Both programs compute the learning rates from the same section "schedule". Negative controls do one thing wrong and must
+exceed the bound tenfold at some step.
 """
 
 import sys
@@ -32,7 +31,7 @@ SCHEDULES = (
 
 
 class Trial:
-    """Sample losses of ten steps on one draw."""
+    """Ten steps from one random model on random batches, with the errors of PyTorch's sample losses."""
 
     def __init__(self, seed, schedule):
         torch.manual_seed(seed)
@@ -44,7 +43,7 @@ class Trial:
         self.start = reference.state_of(self.model)
         exact = self.in_torch(torch.float64)
         self.exact = self.losses(exact)
-        # Not below what rounding the exact outputs alone would give, where luck begins.
+        # At least the errors from rounding the exact outputs: smaller ones are due to chance.
         attainable = self.errors({"outputs": exact["outputs"].astype("float32").astype("float64")})
         self.theirs = numpy.maximum(self.errors(self.in_torch(torch.float32)), attainable)
 
@@ -55,14 +54,14 @@ class Trial:
         return reference.sample_losses(result["outputs"], self.labels, self.recipe["label_smoothing"])
 
     def errors(self, result):
-        """By step: the root mean square over samples."""
+        """Root mean square over samples, by step."""
         return ((self.losses(result) - self.exact) ** 2).mean(axis=1) ** 0.5
 
     def of(self, program, ranks=1, **overrides):
         return program.train(self.start, self.images, self.labels, self.recipe, ranks, **overrides)
 
     def ratios(self, result):
-        """By step."""
+        """Ratio of our error to PyTorch's, by step."""
         return list(self.errors(result) / self.theirs)
 
 

@@ -1,14 +1,14 @@
-"""PyTorch's learning curves under the recipe of a configuration: the reference that our accuracy is held against.
+"""Measures PyTorch's learning curves under the recipe of a configuration, to which our accuracy is compared.
 
-Hides the augmentation and what of a configuration makes the recipe. It is read from the configuration that
-`trainmark run` takes; a key that is not understood here is refused, and so is one whose absence would mean something
-else. All epochs are trained: the target is ignored. Run it in the project's folder:
+The recipe is read from a configuration of `trainmark run`. Keys that this script does not understand are errors, and so
+are missing ones whose default it does not know. Trains all epochs and ignores the target. Run it in the project's
+folder:
 
     OMP_NUM_THREADS=2 python3 tests/parity/train_cifar10.py --seeds 1 2 3 \\
         --output results/reference/pytorch_cifar10.json
 
-The file is rewritten after every epoch; seeds that it already holds are not trained again. `--steps N` stops each seed
-after N updates, to try whether it works.
+The file is rewritten after every epoch. Seeds that it already contains are not trained again. `--steps N` stops each
+seed after N updates, for a quick test.
 """
 
 import argparse
@@ -32,7 +32,7 @@ import reference
 
 MEAN = torch.tensor([0.4914, 0.4822, 0.4465]).view(1, 3, 1, 1)
 DEVIATION = torch.tensor([0.2470, 0.2435, 0.2616]).view(1, 3, 1, 1)
-#: Keys that a recipe must have, and those of their values that this script knows; None: any.
+#: Required keys of a recipe, and the values that this script supports; None: any.
 REQUIRED = {
     "epochs": None,
     "dataset": {"train": None, "validation": None, "train_samples": None, "validation_samples": None,
@@ -43,7 +43,7 @@ REQUIRED = {
     "optimizer": {"name": ["sgd"], "momentum": None, "nesterov": [True, False], "weight_decay": None},
     "schedule": {"name": ["one_cycle"], "learning_rate": None},
 }
-#: Keys that it may have. Those of any value either are handled here or do not change what is learned.
+#: Optional keys. Those with any value are either handled here or do not affect learning.
 OPTIONAL = {
     "workload": ["resnet50"], "seed": None, "target": None, "submission": None, "evaluation": None, "results": None,
     "staging": None, "checkpoint": None, "clear_caches": None, "threads": None, "hang_timeout_s": None,
@@ -79,7 +79,7 @@ def make_model(config):
 
 
 def load_images(path, expected):
-    """Pixels [N, 3, 32, 32] as bytes and labels, in the order of the archive's sorted names."""
+    """Pixels [N, 3, 32, 32] as bytes, and labels, in the order of the archive's sorted names."""
     pixels, labels = [], []
     with tarfile.open(path) as archive:
         members = sorted((m for m in archive.getmembers() if m.isfile()), key=lambda m: m.name)
@@ -98,7 +98,7 @@ def to_input(pixels):
 
 
 def augment(pixels, border):
-    """Shifted by up to `border` pixels over black, then mirrored or not, each image for itself."""
+    """Shifts each image by up to `border` pixels over black, and mirrors it at random."""
     size = pixels.shape[-1]
     bordered = functional.pad(pixels, (border,) * 4)
     out = torch.empty_like(pixels)
@@ -119,7 +119,7 @@ def accuracy(model, pixels, labels, batch):
 
 
 def train(seed, config, data, most_steps, on_epoch):
-    """Calls on_epoch with each epoch's figures."""
+    """Trains, and calls on_epoch with the figures of each epoch."""
     torch.manual_seed(seed)
     (pixels, labels), validation = data
     batch, epochs = config["training"]["global_batch_size"], config["epochs"]
@@ -169,7 +169,7 @@ def parse_arguments():
 
 
 def whole_runs(found, config):
-    """The runs of an earlier call that came to their end."""
+    """The finished runs of an earlier call."""
     if found["recipe"] != config:
         sys.exit("the output holds runs of another recipe; name another file")
     return [run for run in found["runs"] if len(run["epochs"]) == config["epochs"]]

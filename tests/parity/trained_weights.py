@@ -1,7 +1,7 @@
-"""Weights that a run leaves behind give the same outputs in torchvision's resnet50 as in `trainmark evaluate`.
+"""Weights written by a run give the same outputs in torchvision's resnet50 as in `trainmark evaluate`.
 
-Hides nothing: a short run on generated images; its weights file goes into PyTorch by its names alone. The bound on
-max |a - b| / max |b| is 1e-4, and a kernel mirrored on the way must exceed it.
+The weights file of a short run on generated images is loaded into PyTorch by name. The bound on max |a - b| / max |b|
+is 1e-4, and a mirrored kernel must exceed it.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ CLASSES, PER_CLASS, SIZE = 4, 16, 32
 
 
 def train(program, folder):
-    """Path of the weights that two epochs of a dozen steps made, of the validation images, and of the configuration."""
+    """Trains two epochs of a dozen steps. Returns the paths of weights, validation images and configuration."""
     peer.run(program, "generate", "resnet50", "--output", f"{folder}/data", "--classes", CLASSES,
              "--train-per-class", 48, "--validation-per-class", PER_CLASS, "--image-size", SIZE)
     config = peer.write_config(f"{folder}/config.json", {
@@ -40,7 +40,7 @@ def train(program, folder):
 
 
 def load(weights):
-    """torchvision's model with the file's arrays, which must be all that it has."""
+    """torchvision's model with the file's arrays, which must be exactly its own."""
     model = torchvision.models.resnet50(num_classes=CLASSES)
     arrays = {name: torch.from_numpy(values).float() for name, values in peer.read_arrays(h5py, weights).items()}
     missing, unexpected = model.load_state_dict(arrays, strict=False)

@@ -1,17 +1,17 @@
 """One training step: our error against PyTorch in float64 is at most 1.5 times that of PyTorch's own fp32.
 
-Hides how a noisy comparison becomes a sound one. The gradient of a ReLU jumps: where fp32 decides one unit differently
-from float64, the whole gradient moves by 1e-3 to 1e-2, in either program, by chance. So two settings:
+The gradient of a ReLU jumps at zero: a single unit whose sign differs between fp32 and float64 moves the whole gradient
+by 1e-3 to 1e-2, in either program, by chance. So there are two settings:
 
-clear: batch-norm biases are shifted by a hair, until no ReLU and no max pool decides close to its kink. Rounding alone
-    is left (4e-5 of the update), the same in every draw, and the bound holds for each tensor's root mean square over
-    the trials, and for the whole of every trial. One trial has batch-norm groups of half the batch.
-plain: weights and batches as drawn, and images so large that there are many such units and chance evens out. The bound
-    holds for the geometric mean of the ratio over the trials, as a whole and for the median tensor; the ratio of one
-    tensor in one trial is off by a factor of 3 for no reason but chance.
+clear: batch-norm biases are shifted slightly, until no ReLU and no max pool has inputs close to its kink. Only rounding
+    remains (4e-5 of the update), the same in every draw. The bound holds for each tensor's root mean square over the
+    trials, and for all tensors together in every trial. One trial has batch-norm groups of half the batch.
+plain: weights and batches as drawn, with images so large that there are many such units and chance averages out. The
+    bound holds for the geometric mean of the ratio over the trials, of all tensors together and of the median tensor.
+    The ratio of one tensor in one trial varies by a factor of 3 by chance alone.
 
-Kinds: update (w1 - w0), momentum, statistics (the change of running means and variances), outputs. Controls do one
-thing wrong and must exceed the bound tenfold.
+Kinds: update (w1 - w0), momentum, statistics (the change of running means and variances), outputs. Negative controls do
+one thing wrong and must exceed the bound tenfold.
 """
 
 import sys
@@ -45,7 +45,7 @@ def draw_plain(seed, side, samples):
 
 
 class Trial:
-    """Errors of PyTorch's fp32 and of our program on one draw."""
+    """One step from one draw, with the errors of PyTorch's fp32."""
 
     def __init__(self, drawn, group=None):
         self.model, images, labels = drawn

@@ -1,16 +1,15 @@
-"""How fast `trainmark bench cosmoflow` is beside PyTorch, which trains the same model on the same machine.
+"""Compares the speed of `trainmark bench cosmoflow` with PyTorch training the same model on the same machine.
 
-Hides how PyTorch is set up. Both do the same work: batch, size of samples, layers, threads, precision; logarithms of
-random counts in memory; squared error; SGD with Keras's momentum; no dropout. PyTorch is first tried in either memory
-format, with LeakyReLU before the maxima, as published, or behind them, which gives the same values of an eighth as many
-points; the fastest way counts. It is as installed, and pays for fresh pages of memory in each step unless
-MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so that a slow
-minute of the machine meets both. Nothing is asserted of a time. At the default size it takes five to fifteen minutes
-on two cores:
+Both do the same work: batch, size of samples, layers, threads, precision; logarithms of random counts in memory;
+squared error; SGD with Keras's momentum; no dropout. PyTorch is first timed in both memory formats, with LeakyReLU
+before max pooling, as published, and after it, which gives the same values from an eighth of the voxels; the fastest
+variant is used. PyTorch is as installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
+MALLOC_TRIM_THRESHOLD_ are set in the environment. Measurements alternate, so that slow phases of the machine affect
+both. No time is asserted. At the default size it takes five to fifteen minutes on two cores:
 
     python3 tests/performance/cosmoflow_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
 
-Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -26,8 +25,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
 import peer
 
 RATE, MOMENTUM = 0.001, 0.9
-SPREAD = 1.2  # of the logarithm of densities, as `trainmark bench` has it
-HALVINGS = 5  # of a sample, by the model
+SPREAD = 1.2  # standard deviation of the logarithm of densities, as in `trainmark bench`
+HALVINGS = 5  # of a sample's size, by the model's max pooling
 FORMATS = ("contiguous_format", "channels_last_3d")
 SETTINGS = ("precision", "batch", "size", "threads", "steps")
 
@@ -57,7 +56,7 @@ def bench(options):
 
 
 class Training(TimedSteps):
-    """PyTorch's training in one of the ways."""
+    """Training by a variant in PyTorch."""
 
     def __init__(self, torch, options, memory_format, pool_first):
         import cosmoflow_reference as reference
@@ -71,7 +70,7 @@ class Training(TimedSteps):
         self.targets = 2 * torch.rand(options.batch, reference.TARGETS) - 1
         self.model = reference.CosmoFlow({**reference.PUBLISHED, "size": options.size}, pool_first=pool_first)
         self.model.to(memory_format=layout).train()
-        # At a rate that does not change, PyTorch's form of momentum gives Keras's steps.
+        # At a constant rate, PyTorch's form of momentum gives the same steps as Keras's.
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=RATE, momentum=MOMENTUM)
         self.is_mixed = options.precision == "bf16"
 
@@ -95,7 +94,7 @@ def ways(torch, options):
 def main():
     options = parse_arguments()
     torch, = peer.require("torch")
-    # What this machine cannot do is said before PyTorch takes its minutes; so is a model that is not the same.
+    # A short run first: settings that fail here, or another model, are reported before PyTorch takes minutes.
     tiny = bench(argparse.Namespace(**vars(options) | {"batch": 1, "steps": 1}))
     trainings = ways(torch, options)
     parameters = next(iter(trainings.values())).parameters()

@@ -1,16 +1,16 @@
-"""How fast `trainmark bench deepcam` is beside PyTorch, which trains the same model on the same machine.
+"""Compares the speed of `trainmark bench deepcam` with PyTorch training the same model on the same machine.
 
-Hides how PyTorch is set up. Both do the same work: batch, size of scenes, layers, threads, precision; random fields and
-labels in memory; weighted cross entropy; LAMB. PyTorch is first tried in either memory format, and the faster one
-counts; else it is as installed, and pays for fresh pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
-MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so that a slow minute of the machine meets
-both. Nothing is asserted of a time. At the default size it takes a quarter of an hour or more on two cores:
+Both do the same work: batch, size of scenes, layers, threads, precision; random fields and labels in memory; weighted
+cross entropy; LAMB. PyTorch is first timed in both memory formats, and the faster one is used. Otherwise PyTorch is as
+installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ are set in
+the environment. Measurements alternate, so that slow phases of the machine affect both. No time is asserted. At the
+default size it takes a quarter of an hour or more on two cores:
 
     python3 tests/performance/deepcam_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
 
-With --memory it tells the largest resident set of either side instead, each in a process of its own.
+With --memory it prints the peak resident set of both instead, each measured in its own process.
 
-Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import peer
 
 RATE = 0.001
 LAMB = {"name": "lamb", "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
-DIVISOR = 16  # of height and width, by the model
+DIVISOR = 16  # the model's height and width must be multiples of this
 SETTINGS = ("precision", "batch", "height", "width", "threads", "steps")
 
 
@@ -76,7 +76,7 @@ class Training(TimedSteps):
         self.model = reference.DeepCam(reference.PUBLISHED).to(memory_format=layout).train()
         for module in self.model.modules():
             if isinstance(module, torch.nn.ReLU):
-                module.inplace = True  # as the reference has it
+                module.inplace = True  # as in the reference
         self.optimizer = adaptive.Adaptive(self.model.parameters(), LAMB)
         self.is_mixed = options.precision == "bf16"
 
@@ -96,7 +96,7 @@ def main():
     torch, = peer.require("torch")
     if options.peak_of:
         return tell_peak(Training(torch, options, options.peak_of), options.steps)
-    # What this machine cannot do is said before PyTorch takes its minutes; so is a model that is not the same.
+    # A short run first: settings that fail here, or another model, are reported before PyTorch takes minutes.
     tiny = bench(argparse.Namespace(**vars(options) | {"batch": 2, "height": 32, "width": 48, "steps": 1}))
     if options.memory:
         report = measure_memory("deepcam", __file__, options, bench, FORMATS, SETTINGS)

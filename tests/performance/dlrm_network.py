@@ -1,18 +1,17 @@
-"""Which way of exchanging embeddings is fastest between hosts, and how much of it `trainmark run` hides behind work.
+"""Measures which exchange of embeddings between hosts is fastest, and how much `trainmark run` overlaps with work.
 
-Hides the hosts: network namespaces of this machine, joined by a switch whose links have a limited rate in either
-direction (tests/hosts.sh). A small DLRM trains on them, one rank on each, with every variant of `embeddings.alltoall`
-and every `embeddings.payload` in turns, so that a slow minute of the machine meets all. Figures come from the traces
-of all steps but the first: a step takes as long as on its slowest rank; exposed is what training spent in
-communication while something was in flight, hidden is the rest of that, both as means over the ranks. The bytes that
-were sent are held against what they must be, and the hosts' clocks against being one. Nothing else is asserted. All
-hosts share this machine's cores, so computing is slower than on real ones, and hides more. Needs root. At the default
-size it takes about two minutes on two cores:
+The hosts are network namespaces of this machine, joined by a switch whose links have a limited rate in both directions
+(tests/hosts.sh). A small DLRM trains on them, one rank on each, with every variant of `embeddings.alltoall` and every
+`embeddings.payload` in turn, so that slow phases of the machine affect all. Figures come from traces of all steps but
+the first. The time of a step is that of its slowest rank. Of the time during which transfers are in flight, the part
+that training spends in communication is exposed, the rest hidden; both are means over the ranks. Asserts only that the
+bytes sent equal a formula, and that the hosts' clocks agree. All hosts share this machine's cores, so computation is
+slower than on real hosts, and hides more. Needs root. At the default size it takes about two minutes on two cores:
 
     python3 tests/performance/dlrm_network.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/network.json
 
-Exit code 1 where bytes are not those of the formula or clocks are not one, 2 for wrong arguments, 77 where network
-namespaces cannot be made, trainmark's own where it fails.
+Exit code 1 if bytes differ from the formula or clocks differ, 2 for wrong arguments, 77 if network namespaces cannot be
+created, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -79,7 +78,7 @@ def generate(options, folder):
 def write_config(options, folder, variant, payload):
     config = {"workload": "dlrm", "epochs": 1, "seed": 1, "threads": options.threads, "clear_caches": "never",
               "evaluation": {"per_epoch": 1},
-              # Reached, since Open MPI takes seconds to end a job with another exit code on several hosts.
+              # A target that is reached: Open MPI takes seconds to end a job on several hosts with another exit code.
               "target": {"quality": 0.01}, "results": {"directory": str(folder / "results"), "system": "here"},
               "dataset": {"train": str(folder / "data/train.bin"), "test": str(folder / "data/test.bin")},
               "staging": {"mode": "none"},
@@ -94,9 +93,9 @@ def write_config(options, folder, variant, payload):
 
 
 def on_hosts(options, *arguments):
-    """`trainmark` with a rank on each host."""
+    """Runs `trainmark` with a rank on each host."""
     hosts = ",".join(f"host{number}:1" for number in range(1, options.hosts + 1))
-    # Where hosts share cores, one that waits must not keep another from its work.
+    # If hosts share cores, waiting ranks must yield.
     is_shared = options.hosts * options.threads > len(os.sched_getaffinity(0))
     shared = ["--mca", "mpi_yield_when_idle", 1] if is_shared else []
     call([HOSTS, options.hosts, options.rate, "mpirun", "-n", options.hosts, "--host", hosts, "--bind-to", "none",
@@ -104,7 +103,7 @@ def on_hosts(options, *arguments):
 
 
 def expected_bytes(options, folder, config, payload):
-    """What all ranks together send in a step, by name: each keeps its own share of the samples' values and ids."""
+    """Bytes that all ranks send in a step, by name. Each rank keeps its own share of the samples' values and ids."""
     plan = folder / "plan.json"
     on_hosts(options, "run", config, "--dry-run", "--json", plan)
     shards = [shard for rank in json.loads(plan.read_text())["placement"]["ranks"] for shard in rank["shards"]]
@@ -114,7 +113,7 @@ def expected_bytes(options, folder, config, payload):
 
 
 def run(options, config):
-    """Trains; returns the trace."""
+    """Trains and returns the trace."""
     on_hosts(options, "run", config, "--trace", f"2:{options.steps}")
     results = pathlib.Path(json.loads(config.read_text())["results"]["directory"]) / "here/dlrm"
     return json.loads(max(results.glob("*.trace.json"), key=lambda path: path.stat().st_mtime_ns).read_text())
@@ -131,8 +130,8 @@ def step_s(trace):
 
 
 def times_of(trace, names):
-    """Of transfers with these names, added up, or of all together: exposed and hidden seconds in a step, mean over the
-    ranks."""
+    """Exposed and hidden seconds per step of all transfers with these names, or of all transfers if `names` is empty;
+    means over the ranks."""
     ranks = trace["otherData"]["ranks"]
     sums = {"exposed_s": 0.0, "hidden_s": 0.0}
     for rank in ranks:
@@ -144,7 +143,7 @@ def times_of(trace, names):
 
 
 def bytes_of(trace):
-    """What all ranks together sent in a step, by name."""
+    """Bytes that all ranks sent per step, by name."""
     sent = {}
     for rank in trace["otherData"]["ranks"]:
         for times in rank["transfers"]:
@@ -176,7 +175,7 @@ def check_bytes(name, traces, expected):
 
 
 def check_clocks(name, traces):
-    """Hosts that are namespaces have one clock: what was found between them must be nothing, within what is said."""
+    """Namespaces share one clock, so measured offsets must be 0 within the stated uncertainty."""
     for trace in traces:
         for rank in trace["otherData"]["ranks"]:
             for when in ("start", "end"):

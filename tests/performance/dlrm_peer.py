@@ -1,17 +1,17 @@
-"""How fast `trainmark bench dlrm` is beside PyTorch, which trains the same model on the same machine.
+"""Compares the speed of `trainmark bench dlrm` with PyTorch training the same model on the same machine.
 
-Hides how PyTorch is set up. Both do the same work: batch, layers, tables, ids a bag, threads; random dense features and
-ids in memory, eight batches of ids in turns; binary cross entropy; SGD without momentum. PyTorch is first tried in
-several ways, and the fastest one counts: sparse gradients and its own SGD, or gradients of bags that are added to the
-rows by hand; the interaction through autograd, or with a gradient made by hand; and with --precision bf16, where
-trainmark's tables are split, layers in bfloat16 or not. It is as installed, and pays for fresh pages of memory in each
-step unless MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so
-that a slow minute of the machine meets both. Nothing is asserted of a time. It takes one to three minutes on two cores,
-and twice the memory of the tables, 2.1 GB (small) or 4.3 GB (mlperf-mini):
+Both do the same work: batch, layers, tables, ids per bag, threads; random dense features and ids in memory, with eight
+batches of ids in turn; binary cross entropy; SGD without momentum. PyTorch is first timed in several variants, and the
+fastest is used: sparse gradients with PyTorch's SGD, or gradients of bags added to the rows with index_add; interaction
+by autograd, or with a hand-written gradient; and with --precision bf16, for which trainmark splits its tables, layers
+in bfloat16 or not. PyTorch is as installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
+MALLOC_TRIM_THRESHOLD_ are set in the environment. Measurements alternate, so that slow phases of the machine affect
+both. No time is asserted. It takes one to three minutes on two cores, and twice the memory of the tables, 2.1 GB
+(small) or 4.3 GB (mlperf-mini):
 
     python3 tests/performance/dlrm_peer.py build/release/trainmark --config small --precision bf16 --output /tmp/p.json
 
-Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -31,7 +31,7 @@ ID_BATCHES = 8
 CAP = 1_000_000
 CRITEO = [39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10, 2208, 11938, 155, 4,
           976, 14, 39979771, 25641295, 39664984, 585935, 12972, 108, 36]
-#: As `trainmark bench dlrm --config` has them; whether that is so, the count of parameters tells.
+#: Those of `trainmark bench dlrm --config`, verified by the number of parameters.
 CONFIGS = {
     "small": {"dense_features": 512, "embedding_width": 64, "bottom": [512, 64], "top": [1024, 1024, 1024, 1],
               "tables": [CAP] * 8, "lookups": 50},
@@ -64,7 +64,7 @@ def bench(options):
 
 
 class Training:
-    """PyTorch's model, its data, and the ways to train it."""
+    """PyTorch's model, its data, and the variants of training."""
 
     def __init__(self, torch, options):
         import dlrm_reference as reference
@@ -119,7 +119,7 @@ class Training:
 
 
 class Way(TimedSteps):
-    """One of the ways."""
+    """One variant of a Training."""
 
     def __init__(self, training, **way):
         self.training, self.way = training, way
@@ -139,7 +139,7 @@ def ways(training, precision):
 def main():
     options = parse_arguments()
     torch, = peer.require("torch")
-    # What this machine cannot do is said before PyTorch takes its minutes.
+    # A short run first: settings that fail here are reported before PyTorch takes minutes.
     tiny = bench(argparse.Namespace(**vars(options) | {"batch": 2, "steps": 1}))
     training = Training(torch, options)
     if training.parameters() != tiny["parameters"]:

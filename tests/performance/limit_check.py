@@ -1,14 +1,14 @@
-"""Whether the limit that `trainmark bench resnet50` tells is what a program of its own finds.
+"""Compares the limit that `trainmark bench resnet50` prints with that of an independent program.
 
-Hides how either is started. tests/performance/onednn_limit.cpp measures ResNet-50's convolutions alone, as
-`trainmark bench` does for limit_samples_per_s, but shares no code with it. The two take turns, so that a slow minute of
-the machine meets both, with the same batch, image size, precision, threads and repetitions. Of each side the median and
-the best of all measurements are told: other processes only ever take time, so the best ones are those to compare.
-Nothing is asserted of a time. At the default size it takes a few minutes on two cores:
+tests/performance/onednn_limit.cpp measures only ResNet-50's convolutions, as `trainmark bench` does for
+limit_samples_per_s, but shares no code with it. Measurements alternate, so that slow phases of the machine affect both,
+with the same batch, image size, precision, threads and repetitions. Prints the median and the best of each side's
+measurements. Compare the best ones, as other processes can only increase times. No time is asserted. At the default
+size it takes a few minutes on two cores:
 
     python3 tests/performance/limit_check.py build/release/trainmark build/release/tests/performance/onednn_limit
 
-Exit code 2 for wrong arguments, 1 if a figure is no positive number, that of the program which failed otherwise.
+Exit code 2 for wrong arguments, 1 if a figure is not a positive number, that of a program which fails otherwise.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from resnet50_peer import check_writable, machine_of, whole_number
 
 PRECISIONS = ("f32", "bf16")
 BF16_FLAG = "avx512_bf16"
-STEPS = 1  # of training: trainmark measures the limit after each, so more than the repetitions would count as such
+STEPS = 1  # of training. trainmark measures the limit after each step, so more steps would add repetitions
 LIMIT = "limit_samples_per_s"
 SETTINGS = ("batch", "image_size", "threads", "repetitions", "pairs")
-SHARED = ("batch", "image_size")  # options that both programs spell alike
+SHARED = ("batch", "image_size")  # options with the same name in both programs
 
 
 def usable_precisions():
-    """What this CPU has instructions for."""
+    """Precisions for which this CPU has instructions."""
     flags = pathlib.Path("/proc/cpuinfo").read_text().split()
     return PRECISIONS if BF16_FLAG in flags else PRECISIONS[:1]
 
@@ -60,7 +60,7 @@ def parse_arguments():
 
 
 def run(command, **environment):
-    """Standard output of a program; ends the script with its message and exit code when it fails."""
+    """Returns a program's standard output. Ends the script with its message and exit code if it fails."""
     command = list(map(str, command))
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
     if done.returncode != 0:
@@ -77,7 +77,7 @@ def shared_arguments(options, precision):
 
 
 def bench(options, precision):
-    """What `trainmark bench` measures."""
+    """Returns the JSON result of `trainmark bench`."""
     environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.getuid() == 0 else {}
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bench.json"
@@ -88,7 +88,7 @@ def bench(options, precision):
 
 
 def stand_alone(options, precision):
-    """What the program of its own measures, on huge pages where the system gives them, as trainmark is."""
+    """Returns the result of onednn_limit, which like trainmark uses huge pages if the system provides them."""
     tunables = ":".join(filter(None, (os.environ.get("GLIBC_TUNABLES"), "glibc.malloc.hugetlb=1")))
     return json.loads(run([os.path.abspath(options.onednn_limit), *shared_arguments(options, precision),
                            "--repetitions", options.repetitions],
@@ -102,7 +102,7 @@ def check_positive(side, figures):
 
 
 def measure_pairs(options, precision):
-    """trainmark's results and those of the program of its own, taken in turns."""
+    """Results of trainmark and of onednn_limit, measured alternately."""
     ours, theirs = [], []
     for pair in range(1, options.pairs + 1):
         ours.append(bench(options, precision))
@@ -120,7 +120,7 @@ def side(results):
 
 
 def summarize(ours, theirs):
-    """Limits of both sides and their ratios; the seconds of onednn_limit's best measurement."""
+    """Limits of both sides and their ratios, and the seconds in onednn_limit's best measurement."""
     ours, best = side(ours), max(theirs, key=lambda result: result[LIMIT])
     theirs = side(theirs) | {name: value for name, value in best.items() if name != LIMIT}
     return {"trainmark": ours, "onednn_limit": theirs, "ratio_of_medians": ours["median"] / theirs["median"],

@@ -1,17 +1,16 @@
-"""How fast `trainmark bench resnet50` is beside PyTorch, which trains torchvision's resnet50 on the same machine.
+"""Compares the speed of `trainmark bench resnet50` with PyTorch training torchvision's resnet50 on the same machine.
 
-Hides how PyTorch is set up. Both do the same work: batch, image size, classes, threads, precision; random images in
-memory; cross entropy with label smoothing; SGD with Nesterov momentum and weight decay. PyTorch is first tried in
-either memory format, and the faster one counts; else it is as installed, and pays for fresh pages of memory in each
-step unless MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so
-that a slow minute of the machine meets both. Nothing is asserted of a time. At the default size it takes two to four
-minutes on two cores:
+Both do the same work: batch, image size, classes, threads, precision; random images in memory; cross entropy with label
+smoothing; SGD with Nesterov momentum and weight decay. PyTorch is first timed in both memory formats, and the faster
+one is used. Otherwise PyTorch is as installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_
+and MALLOC_TRIM_THRESHOLD_ are set in the environment. Measurements alternate, so that slow phases of the machine affect
+both. No time is asserted. At the default size it takes two to four minutes on two cores:
 
     python3 tests/performance/resnet50_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
 
-With --memory it tells the largest resident set of either side instead, each in a process of its own.
+With --memory it prints the peak resident set of both instead, each measured in its own process.
 
-Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -29,14 +28,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
 import peer
 
 FORMATS = ("contiguous_format", "channels_last")
-WARMUP = 1  # steps before the clock starts, in each measurement of either side
+WARMUP = 1  # untimed steps at the beginning of each measurement of either side
 TINY = {"batch": 2, "image_size": 32, "classes": 10, "steps": 1}
-STRIDE = 32  # of the last layers: smaller images end as one point
+STRIDE = 32  # of the last layers, which reduce smaller images to one pixel
 SETTINGS = ("precision", "batch", "image_size", "classes", "threads", "pairs", "steps")
 
 
 def whole_number(least):
-    """An argument's type: integers from `least` on."""
+    """The type of an argument: integers of at least `least`."""
     def parse(text):
         try:
             value = int(text)
@@ -78,13 +77,13 @@ def check_writable(parser, path):
 
 
 def machine_of(provenance):
-    """What a figure needs to be told with of the machine."""
+    """The facts on the machine to record with a figure."""
     return {key: provenance["machine"][key]
             for key in ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
 
 
 def require_pytorch():
-    """PyTorch and torchvision, or the end of the script as a skipped test."""
+    """Imports PyTorch and torchvision. Ends the script as a skipped test if one is missing."""
     try:
         import torch
         import torchvision
@@ -94,7 +93,7 @@ def require_pytorch():
 
 
 def run_bench(program, workload, **settings):
-    """What `trainmark bench` measures; ends the script with its message and exit code when it fails."""
+    """Returns the JSON result of `trainmark bench`. Ends the script with its message and exit code if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bench.json"
         command = [os.path.abspath(program), "bench", workload, "--warmup", WARMUP, "--json", path]
@@ -117,10 +116,10 @@ def bench(options):
 
 
 class TimedSteps:
-    """What has step() and is timed by it."""
+    """Base of classes with step(): times and warms up."""
 
     def timed_step(self):
-        """Seconds of a step."""
+        """Runs a step and returns its seconds."""
         began = time.perf_counter()
         self.step()
         return time.perf_counter() - began
@@ -156,16 +155,16 @@ class Training(TimedSteps):
 
 
 def samples_per_s(batch, seconds):
-    """By the median of these steps."""
+    """Speed by the median of these step times."""
     return batch / statistics.median(seconds)
 
 
 def fastest(torch, trainings, options):
-    """Which of the trainings, that go by their names, is; samples/s by name."""
+    """The name of the fastest of these trainings (name -> training), and samples/s by name."""
     for training in trainings.values():
         training.warm_up()
     seconds = {name: [] for name in trainings}
-    for _ in range(options.steps):  # in turns here, too
+    for _ in range(options.steps):  # alternately, too
         for name, training in trainings.items():
             seconds[name].append(training.timed_step())
     speeds = {name: samples_per_s(options.batch, times) for name, times in seconds.items()}
@@ -176,7 +175,7 @@ def fastest(torch, trainings, options):
 
 
 def measure_pairs(options, bench, training):
-    """trainmark's results and PyTorch's samples/s, taken in turns."""
+    """trainmark's results and PyTorch's samples/s, measured alternately."""
     ours, theirs = [], []
     for pair in range(1, options.pairs + 1):
         ours.append(bench(options))
@@ -189,7 +188,7 @@ def measure_pairs(options, bench, training):
 
 
 def peak_rss_bytes():
-    """Of this process."""
+    """The peak resident set of this process."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return 1024 * int(line.split()[1])
@@ -197,14 +196,14 @@ def peak_rss_bytes():
 
 
 def tell_peak(training, steps):
-    """As a process of its own: prints what training takes at most."""
+    """Trains and prints the peak resident set. For use in a separate process."""
     for _ in range(WARMUP + steps):
         training.step()
     print(peak_rss_bytes())
 
 
 def measure_memory(what, script, options, bench, names, settings):
-    """Largest resident sets of trainmark, of PyTorch in each of the ways that `script` tells by --peak-of, and their
+    """Peak resident sets of trainmark and of PyTorch in each variant, as measured by `script` --peak-of NAME, and their
     ratios."""
     ours, theirs = bench(options), {}
     for name in names:
@@ -232,7 +231,7 @@ def side(speeds):
 
 
 def summarize(what, settings, ours, theirs):
-    """All that was measured, as --output holds it; what PyTorch was is added by the caller."""
+    """All measurements in the format of --output. The caller adds the facts on PyTorch."""
     speeds, limits = [result["samples_per_s"] for result in ours], [result["fraction_of_limit"] for result in ours]
     ratios = [a / b for a, b in zip(speeds, theirs)]
     provenance = ours[-1]["provenance"]
@@ -265,7 +264,7 @@ def main():
     torch, torchvision = require_pytorch()
     if options.peak_of:
         return tell_peak(Training(torch, torchvision, options, options.peak_of), options.steps)
-    # What this machine cannot do is said before PyTorch takes its minutes.
+    # A short run first: settings that fail here are reported before PyTorch takes minutes.
     bench(argparse.Namespace(**vars(options) | TINY))
     if options.memory:
         report = measure_memory("resnet50", __file__, options, bench, FORMATS,

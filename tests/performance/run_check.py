@@ -1,14 +1,14 @@
-"""Whether a real run of ResNet-50 is as fast as `trainmark bench resnet50` says.
+"""Compares the speed of a real run of ResNet-50 with that of `trainmark bench resnet50`.
 
-Hides how either is started. `trainmark run` trains on generated JPEG images that it reads, decodes and crops, while
-bench has one batch in memory. The two take turns, so that a slow minute of the machine meets both, with the same batch,
-image size, precision and threads. A run's samples/s are those of its steps but for the longest, the first, which finds
-memory that nobody has touched; bench has a warm-up step for that, and tells those of the median step. Nothing is
-asserted of a time. At the default size it takes a few minutes on two cores:
+`trainmark run` trains on generated JPEG images, which it reads, decodes and crops; bench has one batch in memory.
+Measurements alternate, so that slow phases of the machine affect both, with the same batch, image size, precision and
+threads. The run's samples/s are the mean of all steps but the longest: the first step, which touches memory for the
+first time. bench has a warm-up step for that, and prints the speed of the median step. No time is asserted. At the
+default size it takes a few minutes on two cores:
 
     python3 tests/performance/run_check.py build/release/trainmark --precision bf16
 
-Exit code 2 for wrong arguments, trainmark's own where it fails.
+Exit code 2 for wrong arguments, trainmark's exit code if it fails.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def call(command, expected=0):
 
 
 def bench(options, folder):
-    """The median step's samples/s, and what program and machine it was."""
+    """The median step's samples/s, and the provenance of the measurement."""
     path = folder / "bench.json"
     call([options.program, "bench", "resnet50", "--precision", options.precision, "--batch", options.batch,
           "--image-size", options.image_size, "--classes", CLASSES, "--threads", options.threads, "--limit", 0,
@@ -67,7 +67,7 @@ def bench(options, folder):
 
 
 def generate(options, folder):
-    """Images enough for the steps of a run, somewhat larger than the crops."""
+    """Generates enough images for the steps of a run, somewhat larger than the crops."""
     images = options.batch * options.steps
     call([options.program, "generate", "resnet50", "--output", folder / "data", "--classes", CLASSES,
           "--train-per-class", -(-images // CLASSES), "--validation-per-class", 1,
@@ -88,7 +88,7 @@ def write_config(options, folder):
 
 
 def run(options, folder, config, number):
-    """Samples/s of the steps but for the longest: the first one finds memory that nobody has touched."""
+    """Samples/s of all steps but the longest: the first one touches memory for the first time."""
     call([options.program, "run", config], TARGET_MISSED)
     path = folder / f"results/here/resnet50/result_{number}.telemetry.json"
     steps = json.loads(path.read_text())["ranks"][0]["step_s"]

@@ -1,53 +1,54 @@
 #!/usr/bin/env bash
 # A real Slurm cluster on one machine: munged, slurmctld and N slurmd, each node in namespaces of its own (network,
-# UTS, mount, pid, ipc). Hides how they are started, joined, broken and ended. Nothing of the system is touched, and
-# all of it goes with stop. hosts.sh --help tells the commands.
+# UTS, mount, pid, ipc). The system is not changed, and stop removes everything. hosts.sh --help lists the commands.
 #
 #   hosts.sh start 4                              # takes less than a second
-#   hosts.sh run sbatch --wait job.sbatch         # all nodes see the folder that the cluster was started in
-#   hosts.sh node 3 kill                          # as when its power fails
+#   hosts.sh run sbatch --wait job.sbatch         # all nodes see the folder in which the cluster was started
+#   hosts.sh node 3 kill                          # like a power failure
 #   hosts.sh stop
-#   hosts.sh with 4 -- sbatch --wait job.sbatch   # all of it in one line, for tests
+#   hosts.sh with 4 -- sbatch --wait job.sbatch   # start, run and stop in one line, for tests
 #
-# Debian 12: apt-get install slurm-wlm munge iproute2 (13 MB). srun --mpi=pmix also needs libpmix-dev, as Slurm opens
-# libpmix.so, which libpmix2 does not have; libopenmpi-dev brings it. Needs root.
+# Debian 12: apt-get install slurm-wlm munge iproute2 (13 MB). srun --mpi=pmix also needs libpmix-dev, since Slurm opens
+# libpmix.so, which libpmix2 lacks; libopenmpi-dev installs it. Needs root.
 #
-# What the cluster is made of, and why
-#   names      nodes have addresses that are not of loopback, and /etc/hosts: without them getaddrinfo finds nobody
-#   munge      one munged for all, by its socket in the state; a socket's path has at most 107 characters
-#   slurmd     a host name each, by UTS namespaces, so --enable-multiple-slurmd is not needed; config_overrides, as
-#              nodes may have more CPUs than the machine; CgroupPlugin=cgroup/v1, as its detection fails where no
-#              control groups are mounted, though none are used
+# Configuration of the cluster
+#   names      nodes have addresses outside of loopback, and /etc/hosts lists them: otherwise getaddrinfo fails
+#   munge      all hosts use one munged by its socket in the state; a socket's path has at most 107 characters
+#   slurmd     UTS namespaces give each a host name, so --enable-multiple-slurmd is not needed; config_overrides lets
+#              nodes have more CPUs than the machine; CgroupPlugin=cgroup/v1, since its detection fails if no control
+#              groups are mounted, although none are used
 #   proctrack  linuxproc needs no control groups, but loses processes whose parents have ended, so the epilog kills
-#              what a job left on a node. Held against proctrack/cgroup: scancel does the same to a job in both
-#   task       none. --conf TaskPlugin=task/affinity binds, on every node to the same first CPUs of the machine
+#              the processes that a job left on a node. scancel has the same effect on a job as with proctrack/cgroup
+#   task       none. --conf TaskPlugin=task/affinity binds to the same first CPUs of the machine on every node
 #   select     cons_tres with CR_Core: jobs share nodes unless --exclusive
-#   requeue    cred_expire=5: so long a requeued job waits, not two minutes
-#   accounts   no slurmdbd; sacct -c reads jobcomp/filetxt, with state and exit code (of arrays it complains on stderr)
-#   times      SlurmdTimeout is 10 s instead of 300: a lost node ends its jobs within 30 s. KillWait is 30 s, as usual
-#   ranks      nodes share CPUs, so ranks and threads that wait yield: four ranks on two CPUs got five times as fast
-#   storage    a node without network or power still sees shared folders, and so do those that look at its /tmp
+#   requeue    cred_expire=5: a requeued job waits 5 s, not two minutes
+#   accounts   no slurmdbd; sacct -c reads jobcomp/filetxt, with state and exit code (for arrays it complains on stderr)
+#   times      SlurmdTimeout is 10 s instead of 300: jobs on a lost node end within 30 s. KillWait is 30 s, the default
+#   ranks      nodes share CPUs, so waiting ranks and threads yield: this made four ranks on two CPUs five times faster
+#   storage    a node without network or power still sees the shared folders, and its /tmp remains visible from outside
 #
-# What Slurm 22.05.8 and Open MPI 4.1.4 do, both of Debian 12
+# Behaviour of Slurm 22.05.8 and Open MPI 4.1.4, both of Debian 12
 #   mpirun in sbatch and salloc   works: 100 of 100 starts of 8 ranks on 4 busy nodes
-#   srun --mpi=pmix               works, but of such starts about 1 in 15 has a segmentation fault in MPI_Init: a rank
+#   srun --mpi=pmix               works, but about 1 in 15 of such starts has a segmentation fault in MPI_Init: a rank
 #                                 gets a message before it is ready for one (open-mpi/ompi#12495; with
-#                                 SLURM_PMIX_DIRECT_CONN=false 2 of 180). The other ranks then wait for ever without
+#                                 SLURM_PMIX_DIRECT_CONN=false 2 of 180). The other ranks then wait forever without
 #                                 --kill-on-bad-exit=1
 #   srun, srun --mpi=pmi2         MPI_Init fails on every rank: Open MPI has neither PMI-1 nor PMI-2
-#   environment under mpirun      SLURM_NTASKS, SLURM_NODEID and SLURM_PROCID tell of orted, not of the rank
-#   mpirun without --bind-to      binds a rank to one core where a node has one or two ranks
+#   environment under mpirun      SLURM_NTASKS, SLURM_NODEID and SLURM_PROCID describe orted, not the rank
+#   mpirun without --bind-to      binds a rank to one core if a node has one or two ranks
 #   node lost                     mpirun waits for its orted until Slurm ends the job; TCP keepalive does not help once
-#                                 something was sent to the lost node. srun ends after KillWait
+#                                 data was sent to the lost node. srun ends after KillWait
 #   scancel JOB                   one SIGTERM to all processes of the job. A batch script that does not trap it ends,
-#                                 and Slurm kills what it started at once; with a trap there is KillWait
-#   time limit                    SIGTERM, SIGCONT, SIGTERM to processes of steps within milliseconds, SIGCONT, SIGTERM
-#                                 to those of the script (mpirun, its ranks there, srun), up to half a minute after it
-#   scancel --signal=S JOB        to processes of steps alone: of mpirun on a single node nobody gets it
-#   scancel --batch --signal=S    to the shell of the script alone, which ends by it unless it traps it
+#                                 and Slurm immediately kills its children; with a trap they have KillWait
+#   time limit                    SIGTERM, SIGCONT, SIGTERM to the processes of steps within milliseconds; SIGCONT,
+#                                 SIGTERM to those of the script (mpirun, its ranks there, srun), up to half a minute
+#                                 after the limit
+#   scancel --signal=S JOB        only to processes of steps: under mpirun on a single node, no process gets it
+#   scancel --batch --signal=S    only to the shell of the script, which the signal ends unless the script traps it
 #   sbatch --signal=B:S@T         the same, up to a minute earlier than T seconds before the limit
-#   sbatch --wait                 asks ever less often whether the job has ended, and may tell half a minute late
-#   scontrol requeue              SIGTERM to all, as scancel; SLURM_RESTART_COUNT tells of it; other nodes may follow
+#   sbatch --wait                 polls the job ever more rarely, and may return half a minute late
+#   scontrol requeue              SIGTERM to all processes, like scancel. SLURM_RESTART_COUNT counts restarts; the nodes
+#                                 may be others
 set -euo pipefail
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -99,16 +100,16 @@ TEXT
 
 # --- Processes and their namespaces.
 
-# PID: when that process started, in ticks since the system did; nothing if there is none, or it waits to be reaped.
+# PID: prints when that process started, in ticks since boot; nothing if there is no such process or it is a zombie.
 started_at() {
   local line
   line=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
-  # The name of the program, in brackets, may hold blanks.
+  # The program's name, in parentheses, may contain blanks.
   read -ra line <<<"${line##*) }"
   [[ ${line[0]} == [ZX] ]] || echo "${line[19]}"
 }
 
-# FILE: writes this very process's number in the namespace that /proc was mounted in, and when it started.
+# FILE: writes this process's id, in the namespace in which /proc was mounted, and its start time.
 write_own_pid() {
   local pid
   read -r pid _ </proc/self/stat
@@ -116,7 +117,7 @@ write_own_pid() {
   mv "$1.new" "$1"
 }
 
-# FILE: the process written there, if it still lives. Another one may have its number by now.
+# FILE: prints the id written there if that process still lives. A later process with its id has another start time.
 living() {
   local pid start
   read -r pid start 2>/dev/null <"$1" || return 1
@@ -126,7 +127,7 @@ living() {
 lives() { living "$1" >/dev/null; }
 dead() { ! lives "$1"; }
 
-# COMMAND...: until it succeeds, or patience ends.
+# COMMAND...: repeats the command until it succeeds, for at most `patience` seconds.
 wait_for() {
   local end=$((SECONDS + patience))
   until "$@"; do
@@ -135,26 +136,26 @@ wait_for() {
   done
 }
 
-# PID COMMAND...: in place of this process, in all namespaces of the process, and in this folder if it is there.
+# PID COMMAND...: replaces this shell by the command in the namespaces of process PID and, if it exists, this folder.
 enter() {
   local pid=$1
   shift
-  # shellcheck disable=SC2016 # for the inner shell
+  # shellcheck disable=SC2016 # the inner shell expands them
   exec nsenter -t "$pid" -m -p -n -u -i -- bash -c 'cd "$1" 2>/dev/null || cd /; shift; exec "$@"' bash "$PWD" "$@"
 }
 
-# COMMAND...: on login.
+# COMMAND...: runs the command on login.
 on_login() {
   local pid
   pid=$(living "$state/login/pid") || fail "no cluster runs in $state"
   (enter "$pid" "$@")
 }
 
-# FUNCTION ARGUMENTS...: a function of this script, on login.
+# FUNCTION ARGUMENTS...: runs a function of this script on login.
 inside() { on_login "$state/hosts.sh" --state "$state" --inside "$@"; }
 
-# FOLDER FILE FUNCTION ARGUMENTS...: a function of this script as first process of new namespaces; returns when it has
-# made the file. All in the namespaces end with that process, and it with unshare.
+# FOLDER FILE FUNCTION ARGUMENTS...: runs a function of this script as the first process of new namespaces. Returns when
+# the function has made the file. All processes in the namespaces end with the first one, which ends with unshare.
 in_new_namespaces() {
   local folder=$1 file=$2
   shift 2
@@ -166,18 +167,18 @@ in_new_namespaces() {
 
 made_or_ended() { [[ -e $1 ]] || ! kill -0 "$2" 2>/dev/null; }
 
-# FOLDER NAME: what login and nodes do first.
+# FOLDER NAME: the first steps of login and of each node.
 become_host() {
   write_own_pid "$1/pid"
   hostname "$2"
   mount -t proc proc /proc
-  # Its own network devices; control groups are not mounted below it.
+  # Shows the host's own network devices. Control groups are not mounted below it.
   mount -t sysfs sysfs /sys
   mount_own_folders "$1"
   ip link set lo up
 }
 
-# FOLDER: hides /tmp and such behind folders of the host's own, but for what all share.
+# FOLDER: mounts the host's own /tmp, /var/tmp and /dev/shm, and in them the shared folders.
 mount_own_folders() {
   local shared fd seen=()
   while IFS= read -r shared; do
@@ -197,7 +198,7 @@ mount_own_folders() {
   done
 }
 
-# --- What runs on login.
+# --- Functions that run on login.
 
 login_init() {
   become_host "$state/login" login
@@ -213,7 +214,7 @@ login_init() {
   wait $! || true
 }
 
-# NUMBER: starts a node and lays its link.
+# NUMBER: starts a node and links it to the switch.
 start_node() {
   local folder=$state/node$1 pid
   ! lives "$folder/pid" || refuse "node $1 runs already"
@@ -221,9 +222,9 @@ start_node() {
   in_new_namespaces "$folder" "$folder/pid" node_init "$1" ||
     fail "node $1 does not start: $(tail -n 3 "$folder/out")"
   pid=$(living "$folder/pid")
-  # One that was killed may not be gone yet.
+  # The link of a killed node may still exist.
   ip link delete "port$1" 2>/dev/null || true
-  # As a machine that starts anew it keeps its address, which others still know.
+  # Like a rebooted machine, the node keeps its MAC address, which others may have cached.
   ip link add "port$1" type veth peer name net0 address "$(printf '02:00:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)))" netns "$pid"
   nsenter -t "$pid" -n ip address add "$network.$1/24" dev net0
   nsenter -t "$pid" -n ip link set net0 up
@@ -252,7 +253,7 @@ node_pid() { living "$state/node$1/pid" || fail "node $1 does not run"; }
 kill_node() {
   local pid
   pid=$(node_pid "$1")
-  # First the link: nobody is told.
+  # The link goes first, so that the node cannot notify others.
   ip link set "port$1" down
   kill -KILL "$pid"
   wait_for dead "$state/node$1/pid" || fail "node $1 does not end"
@@ -344,7 +345,7 @@ TEXT
   chmod +x "$state/epilog.sh"
 }
 
-# LINE...: standard input, in which these lines stand in place of those with the same keys.
+# LINE...: prints standard input with these lines in place of those with the same keys.
 with_changes() {
   local line change
   while IFS= read -r line; do
@@ -358,7 +359,7 @@ with_changes() {
 
 whole_number() { [[ $1 =~ ^[1-9][0-9]{0,5}$ ]]; }
 
-# What start and with are told, into nodes, cpus, rate, shares, changes and command.
+# Parses the options of start and with into nodes, cpus, rate, shares, changes and command.
 read_options() {
   cpus=2 rate='' shares=("$state") changes=() command=()
   if ! whole_number "${1-}" || (($1 > 200)); then refuse "expected a number of nodes from 1 to 200, got '${1-}'"; fi
@@ -428,7 +429,7 @@ make_state() {
     mkdir -m 1777 "$state/$host/tmp" "$state/$host/var_tmp"
   done
   (umask 077 && head -c 64 /dev/urandom >"$state/munge/key")
-  # Nodes may not see the folder that it lies in.
+  # Nodes may not see the folder of this script.
   cp "$self" "$state/hosts.sh"
   printf '%s\n' "${shares[@]}" >"$state/shares"
   [[ -z $rate ]] || echo "$rate" >"$state/rate"
@@ -444,7 +445,7 @@ start() {
   probe
   # A socket's path may have 107 characters.
   ((${#state} <= 60)) || refuse "--state: a path of more than 60 characters: $state"
-  # Two that start at once must not remove each other's state.
+  # Two scripts that start at the same time must not remove each other's state.
   exec {lock}<"$(dirname "$state")"
   flock "$lock"
   make_state
@@ -463,7 +464,7 @@ start_login() {
 
 start_nodes() {
   local node
-  # In a process of its own, as it may end that.
+  # In subshells, since the functions may exit.
   for ((node = 1; node <= nodes; ++node)); do (inside start_node "$node") || return 1; done
   (inside wait_for_nodes "$nodes")
 }
@@ -489,7 +490,7 @@ with_cluster() {
   local code=0
   read_options "$@"
   ((${#command[@]})) || refuse "with: expected -- COMMAND"
-  # Should this very script be killed, the cluster ends with it.
+  # If this script is killed, the cluster ends, too.
   tie=(setpriv --pdeathsig KILL)
   start "$@" >&2
   trap stop EXIT
@@ -520,9 +521,9 @@ fi
 readonly state
 tie=() lock=9
 export SLURM_CONF=$state/slurm.conf
-# Jobs are root's here, as the cluster is.
+# The cluster and its jobs run as root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# Nodes share CPUs: ranks and threads that wait must let others work.
+# Nodes share CPUs, so waiting ranks and threads must yield.
 export OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive
 
 case ${1-} in

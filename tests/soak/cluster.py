@@ -1,7 +1,4 @@
-"""The Slurm of tests/slurm/hosts.sh as the soak sees it from outside: jobs, processes, and what nodes hold.
-
-Hides how a node's namespaces are found and entered.
-"""
+"""The Slurm cluster of tests/slurm/hosts.sh seen from outside: jobs, processes, and files of nodes."""
 
 import functools
 import os
@@ -13,13 +10,13 @@ import time
 
 PATIENCE_S = 60.0
 SKIPPED = 77
-# As hosts.sh has it: jobs are root's, and ranks share CPUs.
+# As in hosts.sh: jobs run as root, and ranks share CPUs.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_WAIT_POLICY": "passive",
                "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def can_run(hosts):
-    """Whether this machine can have such a cluster; says why not, as ./check reads it."""
+    """Whether this machine can run such a cluster. If not, prints the reason in the form that ./check reads."""
     probe = subprocess.run([hosts, "probe"], capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         print(f"soak: Skipped\na real Slurm of several nodes: {probe.stderr.strip()}\n[  SKIPPED ] soak")
@@ -27,7 +24,7 @@ def can_run(hosts):
 
 
 def comes(condition, seconds=PATIENCE_S, every=0.1):
-    """Whether `condition()` holds within so many seconds."""
+    """Waits for `condition()`. Returns false if it does not hold within `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -87,14 +84,14 @@ def processes(wanted=lambda process: True):
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
             process = Process(int(entry))
-            # A process that waits to be reaped holds nothing any more.
+            # Zombies do not count.
             if process.command != [b""] and wanted(process) and process.state() not in ("Z", "X", ""):
                 found.append(process)
     return found
 
 
 class Cluster:
-    """Nodes 1 to `nodes`; all see the folders `shared`, and each has a /tmp of its own."""
+    """Nodes 1 to `nodes`. All see the folders `shared`; each has its own /tmp."""
 
     def __init__(self, hosts, state, nodes, shared, settings=()):
         self.changing = threading.Lock()
@@ -109,11 +106,11 @@ class Cluster:
         self._hosts("stop", check=False)
 
     def node(self, number, what):
-        """kill, start, cut or join."""
+        """Runs `hosts.sh node NUMBER WHAT`: kill, start, cut or join."""
         self._hosts("node", str(number), what)
 
     def run(self, *command):
-        """A command on login; its output. As `hosts.sh run`, which takes ten times as long."""
+        """Runs a command on login and returns its output, like `hosts.sh run` but ten times faster."""
         login = (self.state / "login/pid").read_text().split()[0]
         ended = subprocess.run(["nsenter", "-t", login, "-m", "-p", "-n", "-u", "-i", *command], capture_output=True,
                                text=True, check=False, env={**os.environ, **ENVIRONMENT,
@@ -129,7 +126,7 @@ class Cluster:
         return self.run("sbatch", "--parsable", *options, str(script)).strip()
 
     def job(self, number):
-        """JobState, ExitCode and others as Slurm tells them."""
+        """Slurm's fields of the job: JobState, ExitCode and others."""
         text = self.run("scontrol", "show", "job", "-o", number)
         return dict(field.split("=", 1) for field in text.split() if "=" in field)
 
@@ -137,7 +134,7 @@ class Cluster:
         return self.job(number)["JobState"] not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 
     def is_idle(self, nodes=()):
-        """Whether all nodes are, or these."""
+        """Whether these nodes, or by default all, are idle."""
         wanted = nodes or range(1, self.nodes + 1)
         names = ",".join(f"node{node}" for node in wanted)
         return self.run("sinfo", "-h", "-t", "idle", "-n", names, "-o", "%D").strip() == str(len(wanted))
@@ -149,12 +146,12 @@ class Cluster:
         return max(found, key=lambda p: p.number) if found else None
 
     def is_on(self, process, number):
-        """Whether it is in the node's namespaces."""
+        """Whether the process is in the node's namespaces."""
         init = self.init_of(number)
         return init is not None and process.namespace() == init.namespace()
 
     def root_of(self, number):
-        """The node's files as the machine sees them."""
+        """The path of the node's root folder on the machine."""
         return pathlib.Path(f"/proc/{self.init_of(number).number}/root")
 
     def mount(self, number, *arguments):
@@ -165,7 +162,7 @@ class Cluster:
             subprocess.run(["nsenter", "-t", str(self.init_of(number).number), "-m", "-p", "umount", "-l", folder], check=False)
 
     def _hosts(self, *arguments, check=True):
-        # In a session of its own: a key pressed at the terminal is for the soak. One at a time.
+        # In a new session, so that signals from the terminal reach only the soak. One call at a time.
         with self.changing:
             ended = subprocess.run([self.hosts, "--state", str(self.state), *arguments], capture_output=True, text=True,
                                    cwd="/", start_new_session=True, check=False)

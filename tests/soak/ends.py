@@ -1,7 +1,7 @@
-"""How jobs end that lose a rank or a node, under a real Slurm, as docs/faults.md says.
+"""Tests how jobs end that lose a rank or a node, under a real Slurm, as docs/faults.md describes.
 
-Each time: every rank is gone in time, the launcher has ended with the documented code, Slurm tells the same, the log is
-closed with a reason that names who was lost, and the next run goes on. Hides the training that is struck.
+Each time: all ranks end in time; the launcher ends with the documented exit code, and Slurm reports the same; the log
+is closed with a reason that names the lost rank or host; and the next run continues.
 
   ends.py --trainmark build/check/trainmark --work build/slurm-ends
 """
@@ -27,11 +27,11 @@ AT_ONCE = 3
 
 
 class End:
-    """A training on two nodes, rank 0 on the first, that lasts until it is struck."""
+    """A training on two nodes, rank 0 on the first, that runs until a fault ends it."""
 
     def __init__(self, name, launcher, strike, gone_s, code, states, named=(), mend=None):
-        """`strike(self)` after the first checkpoint; `named`: words of the log's reason, None where rank 0 is lost;
-        {other} is the second node."""
+        """`strike(self)` is called after the first checkpoint. `named`: words in the log's reason, None if rank 0 is
+        lost; {other} is the second node. `mend(self)` repairs the cluster."""
         self.name, self.launcher, self.strike, self.mend = f"{name} under {launcher}", launcher, strike, mend
         self.gone_s, self.code, self.states, self.named = gone_s, code, states, named
         self.failures = []
@@ -89,7 +89,7 @@ class End:
         self.expect(self.job.code() in self.code,
                     f"exit code {self.job.code()}, expected {self.code}: {self.job.errors()[-800:]}")
         self.expect(self.state() in self.states, f"Slurm tells {self.state()}, expected {self.states}")
-        # What sacct -c reads, too, once Slurm has written it.
+        # sacct -c shows the same, once Slurm has written it.
         self.expect(comes(lambda: self.state().split()[0] in self.told_by_sacct(), 20, 0.5),
                     f"sacct tells {self.told_by_sacct()}, scontrol {self.state()}")
         if self.named is None:
@@ -104,13 +104,13 @@ class End:
         return self.cluster.run("sacct", "-c", "-n", "-P", "-j", self.job.job, "-o", "State").strip()
 
     def goes_on(self, config):
-        """The next run resumes, ends, and leaves nothing behind."""
+        """Checks that the next run resumes, ends, and leaves nothing behind."""
         last = self.results.checkpoints()[0].name
         config["epochs"] = int(last.split("_step_")[1].split(".")[0]) // 4 + 3
         for attempt in (2, 3, 4):
             run = self.start(attempt, config, ["--resume", "--set", "checkpoint.every_steps=100000"])
             self.expect(run.wait(90), "the next run does not end")
-            # srun's start fails now and then by itself (see hosts.sh).
+            # Starts under srun sometimes fail by themselves (see hosts.sh).
             if "Segmentation fault" not in run.errors():
                 break
         self.expect(run.code() == TARGET_MISSED, f"the next run ended with {run.code()}: {run.errors()[-800:]}")
@@ -126,15 +126,15 @@ def kill_rank(end):
 
 
 def node(which, what):
-    """To the first (0) or the second node of an end."""
+    """A strike on the first (0) or second (1) node of an end."""
     return lambda end: end.cluster.node(end.nodes[which], what)
 
 
 LOST_NODE = ["rank 1 (host {other}", "has not been heard of"]
-# Rank 0 kills an mpirun that waits for the lost node (137), and mpirun 4.1.4 now and then crashes by itself (139) or gives
-# up (205, 244). It tells of 0 where Slurm ends it at the moment in which rank 0 ends.
+# Rank 0 kills an mpirun that waits for the lost node (137). mpirun 4.1.4 sometimes crashes by itself (139) or gives up
+# (205, 244). Its exit code is 0 if Slurm ends it at the moment in which rank 0 ends.
 LOST_CODES = (SYSTEM, KILLED, 139, 205, 244)
-# srun tells of 255 where Slurm finds the node lost before rank 0 does.
+# srun's exit code if Slurm detects the lost node before rank 0 does.
 SRUN_LOST = 255
 ENDS = [
     End("rank 1 killed", "mpirun", kill_rank, 15, (KILLED,), ("FAILED 137:0",), ["rank 1 (host {other}"]),
@@ -171,7 +171,7 @@ def main():
     cluster = Cluster(options.hosts, options.state, 2 * len(ends), [work], ["SlurmdTimeout=5"])
     cluster.start()
     try:
-        # Each waits most of the time, for silence to last and for Slurm.
+        # Each check mostly waits, for timeouts and for Slurm.
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             checks = [pool.submit(end.check, cluster, trainmark, work, (2 * i + 1, 2 * i + 2))
                       for i, end in enumerate(ends)]

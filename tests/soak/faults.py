@@ -1,7 +1,4 @@
-"""Faults that a job may meet, each with what must hold when it has ended.
-
-Hides how each is brought about from outside the job.
-"""
+"""Faults injected into a job from outside, and the conditions that must hold when the job has ended."""
 
 import os
 import pathlib
@@ -13,35 +10,35 @@ from jobs import MPI_TIMEOUT_S
 
 # Exit codes of the program.
 SUCCESS, DATA, SYSTEM, TARGET_MISSED, STOPPED = 0, 3, 4, 6, 7
-# What an undisturbed training of the soak ends with: its target is out of reach.
+# Exit code of an undisturbed training of the soak, whose target is out of reach.
 UNDISTURBED = (TARGET_MISSED,)
-# mpirun tells 128 and the signal of a rank, and 1 where it was told to end; srun the same, and 143 where it ended the
-# ranks itself.
+# The exit code of mpirun is 128 plus the signal of a rank, or 1 if it was told to end; of srun, the same, or 143 if it
+# ended the ranks itself.
 KILLED_RANK = (137, 143)
 MOST_FILLER_BYTES = 256 << 20
 
 
 class Fault:
-    """`strike` brings it about while the job runs; it may do nothing where the moment does not suit."""
+    """`strike` injects the fault while the job runs. It may do nothing if the moment does not suit."""
 
     name = ""
-    codes = UNDISTURBED  # that the launcher may end with once it struck
-    gone_s = 40.0  # from the strike until no process of the job is left
-    closes_log = True  # where rank 0 lives on
-    has_struck = False  # before the job was submitted
+    codes = UNDISTURBED  # possible exit codes of the launcher after the fault
+    gone_s = 40.0  # at most, from the fault until no process of the job is left
+    closes_log = True  # if rank 0 survives
+    has_struck = False  # whether before() has already injected the fault
 
     def suits(self, case):
         return True
 
     def before(self, case):
-        """Before the job is submitted."""
+        """Called before the job is submitted."""
 
     def strike(self, case):
-        """What it did, in words; None when there was nothing to do it to."""
+        """Returns a description of what was done, or None if there was nothing to do it to."""
         raise NotImplementedError
 
     def after(self, case):
-        """Mends what is no business of the next run."""
+        """Repairs damage that the next run need not handle."""
 
     def spares_rank_0(self, case):
         return case.victim != 0
@@ -75,7 +72,7 @@ class StopRank(KillRank):
     def strike(self, case):
         told = super().strike(case)
         if told and not case.is_training():
-            # The limit of MPI's start, and the time until ranks of other hosts may speak.
+            # Adds the timeout of MPI's start, and the time until ranks of other hosts may report.
             self.gone_s += MPI_TIMEOUT_S + 10.0
             told += ", while it started"
         return told
@@ -84,7 +81,7 @@ class StopRank(KillRank):
 class KillLauncher(Fault):
     name = "kill the launcher"
     codes = (137,)
-    closes_log = False  # nobody is left who would let ranks end well
+    closes_log = False  # without the launcher, ranks are not ended in an orderly way
 
     def strike(self, case):
         comes(lambda: case.launcher_process() or case.has_ended(), 20, 0.05)
@@ -97,8 +94,8 @@ class KillLauncher(Fault):
 
 class KillNode(Fault):
     name = "kill a node"
-    # mpirun 4.1.4 itself may crash when it loses a node (139), or give up (205, 244). 255: srun saw it first. None: Slurm
-    # ended the script before it could tell.
+    # mpirun 4.1.4 may crash when it loses a node (139), or give up (205, 244). 255: srun detected the loss first. None:
+    # Slurm ended the script before it could write the exit code.
     codes = (SYSTEM, 1, 137, 139, 143, 205, 244, 255, None)
     gone_s = 60.0
 
@@ -118,7 +115,7 @@ class CutNode(KillNode):
     name = "cut a node off"
 
     def suits(self, case):
-        # Alone on its node, a job needs no network.
+        # A job on a single node needs no network.
         return case.layout.nodes > 1
 
     def strike(self, case):
@@ -133,7 +130,7 @@ class CutNode(KillNode):
 
 
 def fill(folder):
-    """Takes all that is free there."""
+    """Fills the file system of `folder`, up to MOST_FILLER_BYTES."""
     filler = pathlib.Path(folder) / "filler"
     block = bytes(1 << 16)
     with open(filler, "wb", buffering=0) as file:
@@ -170,7 +167,7 @@ class FullScratch(Fault):
 class FullResults(Fault):
     name = "full disk of results"
     codes = UNDISTURBED + (SYSTEM,)
-    closes_log = False  # there is no room for the last record
+    closes_log = False  # no space for the last record
     results_on_small_disk = True
 
     def strike(self, case):
@@ -197,7 +194,7 @@ class FullSharedMemory(Fault):
         return f"node {self.node}, {'before' if self.has_struck else 'while'} it ran"
 
     def _shrink(self, case):
-        """Leaves no room beside what is in use."""
+        """Shrinks the file system to the space in use."""
         shm = case.cluster.root_of(self.node) / "dev/shm"
         numbers = os.statvfs(shm)
         used = (numbers.f_blocks - numbers.f_bfree) * numbers.f_frsize
@@ -210,10 +207,10 @@ class FullSharedMemory(Fault):
 class LostResults(Fault):
     name = "lost results folder"
     codes = UNDISTURBED + (SYSTEM,)
-    closes_log = False  # it is not there any more
+    closes_log = False  # the log is gone
 
     def strike(self, case):
-        # What is lost when the run is over is none of its business.
+        # Losses after the end of the run do not concern it.
         comes(lambda: case.is_training() or case.has_ended(), 20, 0.05)
         if not case.is_training():
             return None
@@ -226,8 +223,8 @@ class LostResults(Fault):
 
 
 class ReadOnlyResults(Fault):
-    """As when an export is mounted anew, or a file system turns read-only because of an error: what is open stays
-    writable here, nothing else does."""
+    """As after a new mount of an export, or an error that makes a file system read-only. Here, only files that are
+    already open remain writable."""
     name = "read-only results folder"
     codes = UNDISTURBED + (SYSTEM,)
 
@@ -276,7 +273,7 @@ class CorruptedCopy(Fault):
     codes = UNDISTURBED + (DATA,)
 
     def strike(self, case):
-        """As soon as there is a whole copy: later it may have been read for the last time."""
+        """Strikes as soon as a complete copy exists: later, it might never be read again."""
         end = time.monotonic() + 10
         while time.monotonic() < end and not case.has_ended():
             for node in case.rng.sample(case.nodes, len(case.nodes)):
@@ -312,9 +309,9 @@ class TimeLimit(Fault):
     gone_s = 30.0
 
     def strike(self, case):
-        """As Slurm 22.05 ends a job: processes of the batch script, mpirun among them, get SIGCONT and SIGTERM, those of
-        steps another SIGTERM before. So does srun, but Slurm has told it before, so that it has no effect: without that,
-        srun would have its step killed."""
+        """Signals as Slurm 22.05 does at the limit: processes of the batch script, including mpirun, get SIGCONT and
+        SIGTERM; those of steps get another SIGTERM before. Slurm also signals srun, but notifies it before, so that the
+        signal has no effect. Without the notice, srun would have its step killed, so it gets no signal here."""
         own = [process for process in case.processes() if process.name != "srun"]
         if not own:
             return None
@@ -343,7 +340,7 @@ class SaveAndEnd(Fault):
     gone_s = 30.0
 
     def strike(self, case):
-        # Before MPI is there, and after its end, the signal has its usual effect.
+        # Before MPI's start and after its end, the signal has its default action.
         comes(lambda: case.is_training() or case.has_ended(), 20, 0.05)
         if not case.is_training():
             return None

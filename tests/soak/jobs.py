@@ -1,7 +1,4 @@
-"""Jobs of the soak's cluster, each with one run of the program.
-
-Hides their scripts, and how a run's processes are told from others.
-"""
+"""Jobs of the soak's cluster, each with one run of the program."""
 
 import collections
 import time
@@ -9,9 +6,9 @@ import time
 from cluster import comes, processes
 
 CASE_VARIABLE = "TRAINMARK_SOAK_CASE"
-# Of the processes of a machine only these may be a job's; the script itself is Slurm's to end.
+# Names of the processes of a job. The script's shell is not among them: Slurm ends it.
 PROGRAMS = ("trainmark", "mpirun", "orted", "orterun", "srun")
-# For MPI's start, which takes a few seconds on a machine that is busy.
+# Timeout of MPI's start, which takes a few seconds on a busy machine.
 MPI_TIMEOUT_S = 30
 Layout = collections.namedtuple("Layout", "nodes per_node ranks")
 
@@ -33,7 +30,7 @@ exit "$code"
 
 
 class Job:
-    """One run of the program in a job of its own; `tag` is in the environment of all of its processes."""
+    """One run of the program in its own job. `tag` is in the environment of all of its processes."""
 
     def __init__(self, cluster, trainmark, folder, tag, number, nodes, layout, launcher, config, options=()):
         self.cluster, self.folder, self.tag, self.launcher = cluster, folder, tag, launcher
@@ -59,14 +56,14 @@ class Job:
         return float((self.folder / f"started.{self.number}").read_text())
 
     def seconds(self):
-        """From its start until the launcher ended."""
+        """Seconds from the start of the script to the end of the launcher."""
         return (self.folder / f"code.{self.number}").stat().st_mtime - self.started_at()
 
     def code(self):
-        """Exit code of the launcher; None where the script did not live to see it."""
+        """Exit code of the launcher; None if the script ended before it."""
         path = self.folder / f"code.{self.number}"
         text = path.read_text().strip() if path.exists() else ""
-        # Bash tells srun's 255 as -1 now and then.
+        # Bash sometimes reports srun's 255 as -1.
         return int(text) % 256 if text else None
 
     def errors(self):
@@ -87,7 +84,7 @@ class Job:
         return min(found, key=lambda process: process.number) if found else None
 
     def has_ended(self):
-        """As Slurm tells, who is not asked more often than once a second."""
+        """Whether Slurm reports the end of the job. Asks Slurm at most once a second."""
         if not self.ended and time.monotonic() - self.asked_s > 1.0:
             self.ended = self.cluster.has_ended(self.job)
             self.asked_s = time.monotonic()

@@ -1,8 +1,8 @@
-"""Random faults over short trainings of all workloads on a real Slurm of several nodes.
+"""Injects random faults into short trainings of all workloads on a real Slurm of several nodes.
 
-For each fault: an undisturbed training of the same seed is the measure, the fault strikes at a random moment, the job
-must end in time with its log closed and no wrong result, and the next run must end in the same bits and leave nothing
-behind. Hides how a case is drawn from the seed, and what is held against what.
+For each fault: the reference is an undisturbed training with the same seed. The fault happens at a random moment. The
+job must end in time with its log closed and no wrong result. The next run must give the same bits as the reference and
+leave nothing behind.
 
   soak.py --trainmark build/check/trainmark --faults 200 --seed 1 --work /tmp/soak
   soak.py --trainmark build/check/trainmark --seed 1 --only 17 --work /tmp/soak    # that fault again, files kept
@@ -28,14 +28,14 @@ from jobs import Job, Layout
 NODES = 4
 LAUNCHERS = ("mpirun", "srun")
 SCRATCH = "/tmp/scratch"
-# Memory segments of dead ranks are removed by later runs once they are as old as that (docs/faults.md).
+# Age from which later runs remove memory segments of dead ranks (docs/faults.md).
 SEGMENT_AGE_S = 30.0
-SWEPT_FROM = 20  # faults
+SWEPT_FROM = 20  # least number of faults after which the removal of segments is tested
 
 LAYOUTS = (Layout(1, 1, 1), Layout(1, 2, 2), Layout(2, 1, 2), Layout(3, 1, 3), Layout(4, 1, 4))
 
 class Case:
-    """A fault, the training that it strikes, and what was found."""
+    """A fault, the training that it disturbs, and the problems found."""
 
     def __init__(self, soak, number, fault=None, workload=None, layout=None, launcher=None):
         self.soak, self.cluster, self.number = soak, soak.cluster, number
@@ -70,7 +70,7 @@ class Case:
         return (f"{self.number}: {self.fault.name}; {self.workload}, {self.launcher}, {self.layout.ranks} ranks on "
                 f"{','.join(map(str, self.nodes))}, at {self.moment:.2f}")
 
-    # What faults look at.
+    # The interface for faults.
 
     @property
     def job(self):
@@ -86,8 +86,8 @@ class Case:
         return self.run.processes()
 
     def staying(self):
-        """Processes that must go. Those of the launcher on a node that is cut off wait for a word from their scheduler,
-        which cannot come before the network is back."""
+        """Processes that must still end. The launcher's on a node that is cut off do not count: they wait for a message
+        from Slurm, which cannot arrive before the network is back."""
         return [process for process in self.processes()
                 if process.name == "trainmark" or not self.cut_node or not self.cluster.is_on(process, self.cut_node)]
 
@@ -142,7 +142,7 @@ class Case:
         self.recover(reference)
 
     def wait_for_moment(self, reference):
-        """Until that part of the training is done: by time while it starts, then by its evaluations."""
+        """Waits for `moment`, a fraction of the training: measured by time during the start, then by evaluations."""
         starting = 0.25
         if self.moment < starting:
             due = self.run.started_at() + self.moment / starting * min(reference.seconds, 3.0)
@@ -158,7 +158,7 @@ class Case:
 
     def check_end(self, struck, reference):
         code = self.run.code()
-        # Starting MPI under srun fails now and then by itself (see hosts.sh).
+        # MPI's start under srun sometimes fails by itself (see hosts.sh).
         failed_start = self.launcher == "srun" and "Segmentation fault" in self.run.errors()
         allowed = (self.fault.codes if struck else ()) + faults.UNDISTURBED
         script_lost = self.hit_node == self.nodes[0]
@@ -171,7 +171,7 @@ class Case:
             self.check_result(numbers, reference)
 
     def check_result(self, numbers, reference):
-        """Where the launcher says that the run went through, its results are there and right."""
+        """Checks that results are complete and correct if the launcher reports that the run finished."""
         if not numbers or self.results.log(numbers[-1]).stop is None:
             self.problem("the run went through, but its log is lost or open")
         elif self.results.weights(numbers[-1]) != reference.weights:
@@ -181,7 +181,7 @@ class Case:
         log = self.results.log(number)
         stop = log.stop
         may_stay_open = struck and (not self.fault.closes_log or not self.fault.spares_rank_0(self))
-        may_stay_open = may_stay_open or not log.records  # the log was just made
+        may_stay_open = may_stay_open or not log.records  # the log was only just created
         if stop is None and not may_stay_open:
             last = log.records[-1]["key"] if log.records else "nothing"
             self.problem(f"{log.path.name}: no run_stop; its last record is {last}")
@@ -202,7 +202,7 @@ class Case:
             self.problem(f"{log.path.name}: claims success")
 
     def recover(self, reference):
-        """The next run, which goes on from a checkpoint where there is one, must end in the same bits."""
+        """Checks that the next run, from a checkpoint if there is one, ends with the same bits."""
         options = ["--resume"] if self.results.checkpoints() else []
         for attempt in range(2, 6):
             before = self.results.numbers()
@@ -241,7 +241,7 @@ class Case:
             self.problem(f"results hold {name}")
 
     def clear(self):
-        """So that the next case is no heir of this one."""
+        """Removes all traces of this case, so that it does not affect the next."""
         for process in self.run.processes() if self.run else []:
             process.kill(9)
         for node in range(1, NODES + 1):
@@ -278,7 +278,7 @@ class Soak:
         self.seed = options.seed
         self.work = pathlib.Path(options.work).resolve()
         self.work.mkdir(parents=True, exist_ok=True)
-        # A copy that all nodes see, and that no build replaces meanwhile.
+        # A copy that all nodes see and that no build replaces during the soak.
         self.trainmark = self.work / "trainmark"
         shutil.copy(options.trainmark, self.trainmark)
         self.data = self.work / "data"
@@ -306,11 +306,11 @@ class Soak:
         return self.references[key]
 
     def one(self, case):
-        """Whether all held."""
+        """Runs a case. Returns whether it found no problem."""
         began = time.monotonic()
         try:
             case.go(self.reference(case.workload, case.layout))
-        except Exception:  # a harness that fails is no proof of anything
+        except Exception:  # a failure of the harness proves nothing, so it is a problem
             case.problem(traceback.format_exc())
         if case.problems and case.run is not None:
             case.note(f"files: {case.folder}")
@@ -328,7 +328,7 @@ class Soak:
         return not case.problems
 
     def segments_are_swept(self):
-        """Memory segments of ranks that died are removed by a later run."""
+        """Checks that a later run removes memory segments of ranks that died."""
         time.sleep(SEGMENT_AGE_S + 1)
         self.references.clear()
         Reference(self, "dlrm", LAYOUTS[-1])
@@ -361,7 +361,7 @@ def arguments():
 
 
 def is_wanted(case, options):
-    """What is left out changes nothing of the others: numbers stay the same."""
+    """Whether the options select the case. Cases left out keep their numbers, so the others do not change."""
     return (options.kind in case.fault.name and case.fault.name not in options.without
             and (not options.workload or case.workload in options.workload)
             and options.ranks in (None, case.layout.ranks))
@@ -387,7 +387,7 @@ def main():
     options = arguments()
     if not can_run(options.hosts):
         return SKIPPED
-    # An end from outside ends the cluster as well.
+    # These signals also end the cluster.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))
     failed, done = [], 0
@@ -396,7 +396,7 @@ def main():
             done += 1
             if not soak.one(case):
                 failed.append(case.number)
-        # That takes half a minute of waiting.
+        # Takes half a minute, so only after many faults.
         if done >= SWEPT_FROM and not soak.segments_are_swept():
             failed.append("shared memory")
     print(f"{done} faults, {len(failed)} not as they must be{': ' if failed else ''}{', '.join(map(str, failed))}")

@@ -1,7 +1,4 @@
-"""Short trainings of the four workloads, and what their logs say.
-
-Hides configurations that train in seconds on a machine that is shared, and the files of a run.
-"""
+"""Short trainings of the four workloads, which take seconds on a shared machine, and readers of their results."""
 
 import hashlib
 import json
@@ -75,12 +72,12 @@ def _deepcam(data):
 
 
 _CONFIGURATIONS = {"resnet50": _resnet50, "dlrm": _dlrm, "cosmoflow": _cosmoflow, "deepcam": _deepcam}
-# Steps between checkpoints: some come in every training, and do not take most of its time.
+# Steps between checkpoints: every training writes some, without spending most of its time on them.
 _CHECKPOINT_STEPS = {"resnet50": 8, "dlrm": 90, "cosmoflow": 16, "deepcam": 3}
 
 
 def generate(trainmark, folder):
-    """The data of all workloads, made once."""
+    """Generates the data of all workloads, unless they exist."""
     for workload in WORKLOADS:
         target = pathlib.Path(folder) / workload
         if not target.exists():
@@ -103,7 +100,7 @@ def configuration(workload, data, results, scratch):
 
 
 class Log:
-    """The log of one run, as far as it was written."""
+    """The log of one run, which may be incomplete."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -123,7 +120,7 @@ class Log:
 
     @property
     def stop(self):
-        """Metadata of run_stop; None where the log was not closed."""
+        """Metadata of run_stop; None if the log was not closed."""
         stops = [record["metadata"] for record in self.records if record["key"] == "run_stop"]
         return stops[-1] if stops else None
 
@@ -148,17 +145,17 @@ class Results:
         return Log(self.folder / f"result_{number}.txt")
 
     def weights(self, number):
-        """Their hash; None where there are none."""
+        """Hash of the weights file; None if there is none."""
         path = self.folder / f"result_{number}.weights.h5"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
     def checkpoints(self):
-        """The newest first."""
+        """Paths of checkpoints, newest first."""
         return sorted(self.folder.glob("result_*.checkpoints/checkpoint_*.h5"), key=lambda path: path.stat().st_mtime,
                       reverse=True)
 
     def stray_files(self):
-        """What no document mentions as part of the results of a run that has ended."""
+        """Files that do not belong to the results of a finished run, and folders with too many checkpoints."""
         known = (".txt", ".config.json", ".telemetry.json", ".weights.h5")
         stray = []
         if not self.folder.is_dir():

@@ -1,5 +1,4 @@
-// Comparisons as a tidy table.
-// Hides its columns.
+// Comparisons as a tidy CSV table.
 #include "analysis/report/csv/compare.h"
 
 #include "analysis/report/csv/report.h"

@@ -1,4 +1,4 @@
-// Comparisons as CSV.
+// Comparisons as a tidy CSV table.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace analysis::report {
 
-/// A line for each figure of each comparison: benchmark, first, second, figure, unit, first_value,
+/// A row per comparison and figure: benchmark, first, second, figure, unit, first_value,
 /// second_value, ratio, low, high, p_value, distinguishable.
 std::string compare_csv(const Compared& compared);
 

@@ -1,5 +1,4 @@
 // The report as tidy tables in CSV.
-// Hides columns and quoting.
 #include "analysis/report/csv/report.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // The report as tidy tables in CSV (RFC 4180: CRLF line ends, quotes where needed).
-// Hides columns and quoting.
 #pragma once
 
 #include <string>
@@ -9,25 +8,26 @@
 
 namespace analysis::report {
 
-/// One record: cells joined by commas, quoted where they hold a comma, quote or line end.
+/// One record: cells joined by commas, quoted if they contain a comma, quote or line end.
 std::string csv_line(const std::vector<std::string>& cells);
 
 /// A row per log: its name and every figure of run_fields(); absent figures are empty.
 std::string runs_csv(const Report& report);
-/// A row per evaluation: log, metric, epoch_num, time_s, quality, at_target.
+/// A row per evaluation: log, metric, epoch_num, time_s, quality, at_target, position,
+/// position_unit.
 std::string convergence_csv(const Report& report);
 /// A row per part of a run: log, source (telemetry or log), ranks, part, min_s, mean_s, max_s,
 /// percent.
 std::string subsystems_csv(const Report& report);
-/// A row per rank and part of it: log, rank, host, part, seconds.
+/// A row per rank and part: log, rank, host, part, seconds.
 std::string ranks_csv(const Report& report);
-/// A row per bucket of step times: log, low_s, high_s, steps.
+/// A row per bucket of the histogram of step times: log, low_s, high_s, steps.
 std::string steps_csv(const Report& report);
 /// A row per layer of traced steps: log, layer, seconds.
 std::string layers_csv(const Report& report);
-/// A row per rank that was waited for, and one per run whose exchange dominates: log, what
-/// (straggler or slow_exchange), phase, rank, node, host, longer_s, others_waited_s, part (where it
-/// took longest), part_s, bytes_per_s.
+/// A row per straggler, and one per run whose exchange dominates: log, what (straggler or
+/// slow_exchange), phase, rank, node, host, longer_s, others_waited_s, part (of the straggler's
+/// work, the one furthest beyond the median rank's), part_s, bytes_per_s.
 std::string waiting_csv(const Report& report);
 /// A row per set of runs with every figure of system_fields().
 std::string systems_csv(const Report& report);

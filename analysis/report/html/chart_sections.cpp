@@ -1,5 +1,4 @@
-// Sections of the HTML report that hold a chart and the table of its figures.
-// Hides the markup, and how the data reach the script.
+// Sections of the HTML report: a chart, and beneath it the table of its figures.
 #include "analysis/report/html/chart_sections.h"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rows of a table that is shown at once; a longer one is folded.
+/// A table with more rows is folded at first.
 constexpr std::size_t kOpenRows = 40;
 
 std::string fieldset(const std::string& id, const std::string& legend,

@@ -1,5 +1,4 @@
-// Sections of the HTML report that hold a chart and, beneath it, the table of its figures.
-// Hides the markup, and how the data reach the script.
+// Sections of the HTML report: a chart, and beneath it the table of its figures.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace analysis::report {
 
-/// A table that ends after its first rows: a page of a thousand logs must still open.
+/// A table of at most kMostRows rows, so that a page of a thousand logs still opens.
 class FigureTable {
  public:
   static constexpr std::size_t kMostRows = 1000;
@@ -23,7 +22,7 @@ class FigureTable {
   void column(std::string_view heading, HtmlTable::Kind kind, std::string_view definition = "") {
     table_.column(heading, kind, definition);
   }
-  /// Starts a row; false, and no cells then, where there are enough.
+  /// Starts a row and returns true. Returns false if the table is full: add no cells then.
   bool row();
   void cell(std::string_view text) { table_.cell(text); }
   void cell(std::string_view text, std::string_view css_class) { table_.cell(text, css_class); }
@@ -36,12 +35,13 @@ class FigureTable {
   std::size_t rows_ = 0, left_out_ = 0;
 };
 
-/// What a chart can be drawn against: value and label, the first one is checked.
+/// Choices for the chart's radio buttons: value and label. The first one is checked.
 using ChartChoices = std::vector<std::pair<const char*, const char*>>;
 
 class ChartSections {
  public:
-  /// `chart` is what report.js reads: {"id", "kind", ...}. `note` stands below the heading.
+  /// `chart` is the object that report.js draws: {"id", "kind", ...}. `note` is shown below the
+  /// heading, `legend` before the radio buttons.
   void add(const std::string& title, const std::string& note, const nlohmann::ordered_json& chart,
            const std::string& legend, const ChartChoices& choices, const FigureTable& table);
   void add(const std::string& title, const std::string& note, const nlohmann::ordered_json& chart,
@@ -56,7 +56,8 @@ class ChartSections {
   std::string html_, charts_;
 };
 
-/// Seven digits, which say more than a chart shows: data stay short. Null for what is not finite.
+/// `value` rounded to seven digits, more than a chart can show, to keep the page small. Null if it
+/// is not finite.
 nlohmann::ordered_json charted(double value);
 nlohmann::ordered_json charted(const std::optional<double>& value);
 

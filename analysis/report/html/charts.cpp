@@ -1,5 +1,4 @@
-// Convergence and breakdown of runs in the HTML report.
-// Hides which runs share a chart.
+// The convergence and breakdown charts of the HTML report.
 #include "analysis/report/html/charts.h"
 
 #include <fmt/format.h>
@@ -22,17 +21,18 @@ using Json = nlohmann::ordered_json;
 using Runs = std::vector<const RunReport*>;
 using Kind = HtmlTable::Kind;
 
-/// Beyond so many runs, bars are means of folders; beyond so many folders, the rest is left out.
+/// With more than kMostRunBars runs, each bar is the mean of a folder. Bars beyond kMostBars are
+/// left out.
 constexpr std::size_t kMostRunBars = 60, kMostBars = 200;
-/// Evaluations that are drawn of all runs, and of each run at least.
+/// Most evaluations drawn over all runs, but kFewestPoints of each run are always drawn.
 constexpr std::size_t kMostPoints = 60000, kFewestPoints = 10;
 
-/// Runs in one convergence chart must mean the same by quality and by position.
+/// Runs share a convergence chart if their qualities and positions mean the same.
 struct ChartKey {
   std::string benchmark, metric;
   std::optional<double> target;
   std::string position;  ///< what the horizontal axis counts: "epoch_num", "samples"
-  std::string better;    ///< "less is better"; "" where it is not known
+  std::string better;    ///< "less is better"; "" if not known
   std::string rule;      ///< ">= 0.759"; "" without a target
   bool operator<(const ChartKey& other) const {
     return std::tie(benchmark, metric, target, position) <
@@ -40,7 +40,7 @@ struct ChartKey {
   }
 };
 
-/// One of the qualities that a run's evaluations have: a part of its target.
+/// One quality of a run's evaluations: the one that a part of its target compares.
 struct Curve {
   const RunReport* run;
   std::size_t part;
@@ -84,8 +84,8 @@ std::map<ChartKey, Curves> convergence_groups(const Report& report) {
   return groups;
 }
 
-/// Which evaluations are drawn: all, or `most` of them, evenly, with the first, the last and the
-/// first at the target.
+/// Indices of the evaluations to draw: all, or `most` evenly spaced ones, which include the first
+/// and the last, and the first at the target.
 std::vector<std::size_t> drawn_points(const RunFacts& facts, std::size_t most) {
   const std::size_t all = facts.evaluations.size();
   std::set<std::size_t> chosen;
@@ -107,7 +107,7 @@ Json points_json(const Curve& curve, std::size_t most) {
   return points;
 }
 
-/// Points of each run, so that a page of many long runs still opens.
+/// Points to draw per run, limited so that a page of many long runs still opens.
 std::size_t points_of_each(const Report& report) {
   std::size_t points = 0;
   for (const RunReport& run : report.runs) points += run.facts.evaluations.size();
@@ -137,7 +137,7 @@ FigureTable convergence_table(const ChartKey& key, const Curves& curves) {
   return table;
 }
 
-/// A stacked bar: a run, or the runs of a folder as their means.
+/// A stacked bar: one run, or the means of a folder's runs.
 struct Bar {
   std::string name;
   double wall_s = 0.0;
@@ -182,7 +182,7 @@ std::vector<Bar> bars_of(const Runs& runs, bool by_folder) {
   return bars;
 }
 
-/// The parts that any of the bars has, each once, in order.
+/// The parts of all bars, each once, in order of first appearance.
 std::vector<const Part*> all_parts(const std::vector<Bar>& bars) {
   std::vector<const Part*> heads;
   for (const Bar& bar : bars) {

@@ -1,5 +1,4 @@
-// The charts of the HTML report.
-// Hides which runs share a chart.
+// The convergence and breakdown charts of the HTML report.
 #pragma once
 
 #include "analysis/findings/report.h"
@@ -7,8 +6,9 @@
 
 namespace analysis::report {
 
-/// Quality against epochs or time: a chart per benchmark and metric.
+/// Quality against epochs or time: a chart for the runs that have benchmark, metric, target and
+/// unit of position in common.
 void add_convergence(const Report& report, ChartSections& sections);
-/// Stacked bars of the parts of runs; of folders where the runs are many.
+/// Stacked bars: a bar per run or, for many runs, a bar of the means per folder.
 void add_breakdowns(const Report& report, ChartSections& sections);
 }  // namespace analysis::report

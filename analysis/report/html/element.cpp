@@ -1,5 +1,4 @@
 // Pieces of HTML with every text escaped.
-// Hides the escapes.
 #include "analysis/report/html/element.h"
 
 #include <fmt/format.h>

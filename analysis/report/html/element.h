@@ -1,5 +1,4 @@
 // Pieces of HTML with every text escaped.
-// Hides the escapes.
 #pragma once
 
 #include <string>
@@ -8,10 +7,11 @@
 
 namespace analysis::report {
 
-/// Safe as text and inside double-quoted attributes; control characters are replaced.
+/// `text` escaped for use as text and in double-quoted attributes; control characters are replaced.
 std::string html_text(std::string_view text);
 
-/// `json` (ASCII) so that it can stand in a script element: no '<' can end it.
+/// `json` (ASCII) for use in a script element: '<', '>' and '&' become Unicode escapes, so that no
+/// text ends the element.
 std::string json_in_script(const std::string& json);
 
 /// A table with a caption and a heading for each column.
@@ -20,12 +20,12 @@ class HtmlTable {
   enum class Kind { kText, kLongText, kNumber };
   explicit HtmlTable(std::string_view caption);
 
-  /// A heading; a definition, where given, is shown when the pointer rests on it.
+  /// Adds a heading; its definition, if any, is shown when the pointer rests on it.
   void column(std::string_view heading, Kind kind, std::string_view definition = "");
-  /// Starts a row; then as many cells as columns.
+  /// Starts a row. REQUIRES: then one cell per column.
   void row();
   void cell(std::string_view text);
-  /// A cell with a class of the style sheet.
+  /// Adds a cell with a class of the style sheet.
   void cell(std::string_view text, std::string_view css_class);
   std::string str() const;
 

@@ -1,5 +1,4 @@
-// This program's own runs in the HTML report: ranks, steps, timelines.
-// Hides which runs are shown.
+// Charts of runs with telemetry: ranks, steps, timelines.
 #include "analysis/report/html/ranks.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = HtmlTable::Kind;
 
-/// Runs that are shown rank by rank, and ranks of each; the rest is in JSON and CSV.
+/// Limits of the runs shown rank by rank and of the ranks per run; JSON and CSV have the rest.
 constexpr std::size_t kMostRuns = 10, kMostRanks = 64, kMostTimelineRanks = 16;
 constexpr double kMilli = 1e3, kPercent = 100.0;
 
@@ -72,7 +71,7 @@ void add_rank_parts(const RunReport& run, int number, std::ptrdiff_t of_runs,
                "in", {{"seconds", "seconds"}, {"percent", "percent"}}, table);
 }
 
-/// With the empty buckets between the others, so that the axis has no gaps.
+/// The buckets with the empty ones between them, so that the axis has no gaps.
 Json gapless(const std::vector<StepCount>& histogram) {
   constexpr std::size_t kMostBuckets = 400;
   constexpr double kHalf = 0.5;
@@ -80,7 +79,7 @@ Json gapless(const std::vector<StepCount>& histogram) {
   double end_s = histogram.front().low_s;
   for (const StepCount& one : histogram) {
     const double growth = one.high_s / one.low_s;
-    // Half a bucket off, as powers are rounded.
+    // Half a bucket of tolerance, as powers are rounded.
     while (buckets.size() < kMostBuckets && end_s * (1.0 + kHalf * (growth - 1.0)) < one.low_s) {
       buckets.push_back({charted(kMilli * end_s), charted(kMilli * end_s * growth), 0});
       end_s *= growth;

@@ -1,4 +1,4 @@
-// Charts of this program's own runs: ranks, steps, timelines.
+// Charts of runs with telemetry: ranks, steps, timelines.
 #pragma once
 
 #include "analysis/findings/report.h"
@@ -6,7 +6,8 @@
 
 namespace analysis::report {
 
-/// This program's own runs: each rank's parts, the histogram of steps, and what ranks did when.
+/// For each run with telemetry: each rank's parts, the histogram of step times and, if steps were
+/// traced, the timeline of the ranks.
 void add_ranks(const Report& report, ChartSections& sections);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
 // The report as one HTML file.
-// Hides the page.
 #include "analysis/report/html/report.h"
 
 #include <fmt/format.h>
@@ -27,10 +26,10 @@ namespace {
 
 using Kind = HtmlTable::Kind;
 
-/// Runs whose every figure is listed; beyond, the page would be too large to open.
+/// Runs whose figures are all listed; with more, the page would be too large to open.
 constexpr std::size_t kDetailedRuns = 40;
 
-/// Shown by the script, which does the work.
+/// Hidden until the script, which does the filtering, shows it.
 constexpr char kFilter[] =
     "<div class=\"filter\" role=\"search\" hidden><label for=\"filter\">Show only logs and systems "
     "whose name contains</label> <input id=\"filter\" type=\"search\"> <span id=\"filtered\" "
@@ -46,7 +45,7 @@ std::string card(const std::string& label, const std::string& value,
                      html_text(definition), html_text(label), html_text(value));
 }
 
-/// The figures of a lone run that matter most.
+/// The most important figures of a single run.
 std::string cards(const RunReport& run) {
   const RunFacts& facts = run.facts;
   std::string html = "<div class=\"cards\">\n";
@@ -73,7 +72,7 @@ std::string cards(const RunReport& run) {
   return html + "</div>\n";
 }
 
-/// What many logs hold together: counts, and the fastest system of each benchmark.
+/// Summary of several logs: counts, and the fastest system of each benchmark.
 std::string cards(const Report& report) {
   const auto successful =
       std::count_if(report.runs.begin(), report.runs.end(),
@@ -140,7 +139,7 @@ std::string run_table(const Report& report) {
   return section("Runs", table);
 }
 
-/// The figures worth a column: those in the list that some set has.
+/// The figures that get a column: those of kShown that any set has.
 std::vector<const Field<SystemFacts>*> shown_fields(const Report& report) {
   constexpr std::array kShown = {"benchmark",     "runs",      "successful",    "failed",
                                  "compute_units", "score_min", "ttt_mean_s",    "ttt_stdev_s",
@@ -175,7 +174,7 @@ std::string system_table(const Report& report) {
   return "<section><h2>Sets of runs</h2>\n" + table.str() + "</section>\n";
 }
 
-/// With definitions where the run is alone; those of many runs would fill the page.
+/// Definitions are for a single run; repeated for many runs they would fill the page.
 std::string figures(const RunReport& run, bool with_definitions) {
   HtmlTable table("Figures of " + run.name);
   table.column("figure", Kind::kText);
@@ -319,7 +318,7 @@ std::string report_html(const Report& report) {
   } else {
     page += cards(report) + kFilter;
   }
-  // Of many systems the whole comes first, of one its runs.
+  // With several systems their comparison comes first, else the runs.
   if (report.systems.size() > 1) {
     page += system_table(report) + charts.html() + run_table(report);
   } else {

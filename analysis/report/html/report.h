@@ -1,5 +1,4 @@
 // The report as one HTML file that opens without a network.
-// Hides the page.
 #pragma once
 
 #include <string>
@@ -9,7 +8,8 @@
 namespace analysis::report {
 
 /// A whole document: charts with a table beneath each, figures, findings, definitions. Every text
-/// from a log is escaped; the page may load nothing and run only the scripts in it.
+/// from a log is escaped. A content security policy forbids the page to load anything and to run
+/// scripts other than its own.
 std::string report_html(const Report& report);
 
 }  // namespace analysis::report

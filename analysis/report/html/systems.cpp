@@ -1,5 +1,4 @@
-// Systems side by side in the HTML report.
-// Hides which systems share a chart, and where lines of equal budget lie.
+// Charts that compare systems.
 #include "analysis/report/html/systems.h"
 
 #include <fmt/format.h>
@@ -25,16 +24,16 @@ using Systems = std::vector<const SystemReport*>;
 using Kind = HtmlTable::Kind;
 
 constexpr double kMinute = 60.0;
-/// Rows of the chart of spreads; more are left out.
+/// Most rows of the chart of spreads.
 constexpr std::size_t kMostSpreads = 60;
-/// Kinds of hardware that have a colour of their own; the rest shares one.
+/// Kinds of hardware with a colour each; the others share one.
 constexpr std::size_t kMostKinds = 9;
 
 Json axis(const char* title, bool logarithmic) {
   return {{"title", title}, {"logarithmic", logarithmic}};
 }
 
-/// Points of systems in the colours of `kind_of`.
+/// Points of systems, grouped by kind_of(system).
 template <class KindOf, class PointOf>
 Json groups_of(const Systems& systems, const KindOf& kind_of, const PointOf& point_of) {
   std::vector<std::pair<std::string, Json>> groups;
@@ -56,12 +55,12 @@ Json groups_of(const Systems& systems, const KindOf& kind_of, const PointOf& poi
   return all;
 }
 
-/// x, y, name, and by how much y varies.
+/// {x, y, name, standard deviation of y}.
 Json point(double x, double y, const SystemReport& system, const std::optional<double>& deviation) {
   return {charted(x), charted(y), base::printable(label_of(system)), charted(deviation)};
 }
 
-/// Lines of equal unit hours, from decade to decade, over the units and times that there are.
+/// A line of equal unit hours per decade, over the range of the systems' units and budgets.
 Json budget_lines(const Systems& systems) {
   double few = INFINITY, many = 0.0, least = INFINITY, most = 0.0;
   for (const SystemReport* system : systems) {
@@ -258,7 +257,7 @@ void add_systems(const Report& report, ChartSections& sections) {
   }
   int number = 0;
   for (const auto& [benchmark, systems] : all) {
-    const std::string name = benchmark.empty() ? "benchmark not told" : benchmark;
+    const std::string name = benchmark.empty() ? "benchmark unknown" : benchmark;
     add_scale(name, number, scored[benchmark], sections);
     add_batches(name, number, scored[benchmark], sections);
     add_spread(name, number, spreads_of(report, systems), sections);

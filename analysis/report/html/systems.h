@@ -1,4 +1,4 @@
-// Charts of systems side by side.
+// Charts that compare systems.
 #pragma once
 
 #include "analysis/findings/report.h"
@@ -6,8 +6,8 @@
 
 namespace analysis::report {
 
-/// Systems side by side: time to train against scale with lines of equal budget, epochs against
-/// batch size, and how runs spread.
+/// For each benchmark: time to train against scale with lines of equal budget, epochs against batch
+/// size, and the spread of runs.
 void add_systems(const Report& report, ChartSections& sections);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
-// Who was waited for, in the HTML report.
-// Hides the table.
+// Stragglers and slow exchanges in the HTML report.
 #include "analysis/report/html/waiting.h"
 
 #include <fmt/format.h>

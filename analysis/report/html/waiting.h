@@ -1,5 +1,4 @@
-// Who was waited for, in the HTML report.
-// Hides the table.
+// Stragglers and slow exchanges in the HTML report.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace analysis::report {
 
-/// A section over all runs with telemetry of several ranks; "" without such.
+/// A section on all runs with telemetry of several ranks; "" if there are none.
 std::string waiting_section(const Report& report);
 
 }  // namespace analysis::report

@@ -35,11 +35,11 @@ Json definitions() {
        "for fewer than 4 steps"},
       {"p_value",
        "share of exchanges of steps between the two that differ by as much in the mean of the "
-       "logarithms of their times; exact up to 20,000 exchanges, else so many drawn ones; adjusted "
-       "for the number of files (Holm)"},
+       "logarithms of their times; exact up to 20,000 exchanges, else of 20,000 random ones; "
+       "adjusted for the number of files (Holm)"},
       {"distinguishable",
-       "p_value below 0.04. Steps of one process share what it met: repeat the "
-       "process before a small difference is believed"},
+       "p_value below 0.04. Steps of one process share its conditions: repeat the "
+       "process before believing a small difference"},
       {"layers",
        "seconds of a step, forward and backward, where both were made with --layers; the "
        "largest difference first"}};

@@ -8,8 +8,8 @@
 
 namespace analysis::report {
 
-/// {"schema", "kind": "bench", "results", "comparisons", "definitions"}; `comparisons` are those of
-/// compare_benches().
+/// {"schema", "kind": "bench", "results", "comparisons", "definitions"}. `comparisons` is the
+/// result of compare_benches().
 std::string bench_compare_json_text(const std::vector<comparison::BenchResult>& results,
                                     const std::vector<comparison::BenchComparison>& comparisons);
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 
-/// Null for the whole file.
+/// A line or column; null if the finding is on the whole file.
 Json place(std::int64_t number) { return number > 0 ? Json(number) : Json(nullptr); }
 
 Json finding_json(const mllog::Finding& finding) {

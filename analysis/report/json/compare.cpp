@@ -1,5 +1,4 @@
 // Comparisons as JSON.
-// Hides its layout.
 #include "analysis/report/json/compare.h"
 
 #include <cmath>

@@ -10,14 +10,16 @@
 
 namespace analysis::report {
 
-/// Of what `compare --json` writes; raised when a reader of the version before would misread it.
+/// Version of the documents of `compare --json`. Incremented when a reader of the previous version
+/// would misread them.
 inline constexpr int kCompareSchema = 1;
 
 /// {"schema", "kind": "runs", "per", "groups": [{benchmark, sides, comparisons}], "left_out",
 /// "definitions"}.
 std::string compare_json_text(const Compared& compared);
 
-/// Parts that both documents have. An interval that is none is null.
+/// Parts common to the documents of runs and of bench results. An interval that is not finite
+/// gives null.
 nlohmann::ordered_json layers_json(const std::vector<comparison::LayerDifference>& layers);
 nlohmann::ordered_json interval_json(const comparison::Interval& interval);
 

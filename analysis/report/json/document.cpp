@@ -1,4 +1,4 @@
-// How JSON documents are written.
+// Writes JSON documents for people and scripts.
 #include "analysis/report/json/document.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// How JSON documents for people and scripts are written.
+// Writes JSON documents for people and scripts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,7 @@
 
 namespace analysis::report {
 
-/// Indented by one blank, invalid UTF-8 replaced, with a line end.
+/// `document` as text: indented by one blank, invalid UTF-8 replaced, with a line end.
 std::string document_text(const nlohmann::ordered_json& document);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
 // Energy as JSON.
-// Hides its keys.
 #include "analysis/report/json/energy.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// Energy as JSON, for every document that tells it.
-// Hides its keys.
+// Energy as JSON, for the documents of `analyze` and `check`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,10 +8,10 @@
 namespace analysis::report {
 
 /// {energy_j, mean_energy_j, scaling_factor, runs: file -> {figures, logs: file -> {figures}}};
-/// null where a figure is absent.
+/// absent figures are null.
 nlohmann::ordered_json energy_json(const submission::SetEnergy& energy);
 
-/// Name, as "energy.runs.power_w" -> {definition, unit}.
+/// Name such as "energy.runs.power_w" -> {definition, unit}.
 nlohmann::ordered_json energy_definitions_json();
 
 }  // namespace analysis::report

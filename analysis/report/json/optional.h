@@ -1,4 +1,4 @@
-// What may be absent, and objects of many members, as JSON.
+// Optional values and objects of many members as JSON.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,26 @@
 
 namespace analysis::report {
 
-/// null for what is absent; a number that is not finite becomes null when it is written.
+/// `value`, or null if absent. A number that is not finite becomes null when it is written.
 template <class T>
 nlohmann::ordered_json optional_json(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-/// An object with room: an ordered one copies all that it holds whenever it grows.
+/// An empty object with memory reserved for `members`: an ordered object copies all of its members
+/// whenever it grows.
 inline nlohmann::ordered_json roomy_object(std::size_t members) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   object.get_ref<nlohmann::ordered_json::object_t&>().reserve(members);
   return object;
 }
 
-/// An object with a member for each of many things: an ordered one looks through all its members
-/// for a name.
+/// Builds an object of many members. Finds names by hashing; an ordered object searches all of its
+/// members.
 class LargeObject {
  public:
   explicit LargeObject(std::size_t members) { members_.reserve(members); }
-  /// The last of a name wins.
+  /// A second value for a name replaces the first.
   void set(std::string name, nlohmann::ordered_json value) {
     const auto [place, is_new] = places_.emplace(name, std::ssize(members_));
     if (is_new) {

@@ -10,9 +10,9 @@
 
 namespace analysis::report {
 
-/// {batch_size, mean, stdev, runs, interval, least_mean, pruned}.
+/// One point: {batch_size, mean, stdev, runs, interval, least_mean, pruned}.
 nlohmann::ordered_json point_json(const submission::ConvergencePoint& point);
-/// Points, and the sets that were drawn where that was asked for.
+/// Reference points with their statistics in that era; "bootstrap" holds `drawn`, or null.
 std::string points_json_text(const submission::ReferenceSet& set,
                              const submission::RcpEraFacts& era,
                              const std::optional<submission::Bootstrap>& drawn = {});

@@ -1,5 +1,4 @@
 // The report as one JSON document.
-// Hides its keys.
 #include "analysis/report/json/report.h"
 
 #include <nlohmann/json.hpp>
@@ -21,7 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Strings of a log may be any bytes; JSON is UTF-8. A number that is not finite becomes null.
+/// Makes strings printable: those of a log may be any bytes, but JSON is UTF-8. A number that is
+/// not finite becomes null.
 Json json_of(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return base::printable(*text);
   return Json(to_json(value));
@@ -85,7 +85,7 @@ Json quantities_json(const RunTelemetry& telemetry) {
   return quantities;
 }
 
-/// What telemetry wrote as JSON, unchanged.
+/// JSON that telemetry wrote; null if `text` is empty.
 Json parsed(const std::string& text) {
   if (text.empty()) return nullptr;
   return Json::parse(text, nullptr, false);
@@ -161,7 +161,7 @@ Json telemetry_json(const RunTelemetry& telemetry) {
 }
 
 Json run_json(const RunReport& run) {
-  constexpr std::size_t kFurther = 8;  // members behind the fields
+  constexpr std::size_t kFurther = 8;  // members after the fields
   Json json = roomy_object(run_fields().size() + kFurther);
   add_fields(json, run_fields(), run.facts);
   Json conflicting = Json::object();
@@ -183,7 +183,7 @@ Json run_json(const RunReport& run) {
 }
 
 Json system_json(const SystemReport& system) {
-  constexpr std::size_t kFurther = 8;  // members behind the fields
+  constexpr std::size_t kFurther = 8;  // members after the fields
   Json json = roomy_object(system_fields().size() + kFurther);
   add_fields(json, system_fields(), system.facts);
   Json files = Json::array();
@@ -201,7 +201,7 @@ void define(Json& definitions, const std::vector<Field<Facts>>& fields) {
   }
 }
 
-/// Definitions of parts, each once: every run has the same ones.
+/// Adds each definition once, although it comes with every run.
 class Definitions {
  public:
   explicit Definitions(Json& all) : all_(all) {}

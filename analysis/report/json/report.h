@@ -1,5 +1,4 @@
-// The report as one JSON document.
-// Hides its keys: {"schema", "files", "systems", "problems", "definitions"}.
+// The report as one JSON document: {"schema", "files", "systems", "problems", "definitions"}.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,14 +8,14 @@
 
 namespace analysis::report {
 
-/// Grows only by new members as long as it stays the same.
+/// Version of the document. Incremented by any change other than new members.
 inline constexpr int kReportSchema = 1;
 
-/// "files": name -> figures of run_fields() (null where absent), repeated_keys, conflicting_keys,
-/// convergence, parts, subsystems, counters, provenance, findings (a list of {rule, severity, line,
-/// column, text}; rules stand in the catalogue, line and column are left out for a whole file);
-/// "systems": name -> figures of system_fields(), energy (null without power/); "definitions": name
-/// -> {definition, unit}.
+/// "files": name -> figures of run_fields() (null if absent), conflicting_keys, repeated_keys,
+/// convergence, parts, telemetry, trace, provenance, findings (a list of {rule, severity, line,
+/// column, text}; without line and column for a whole file; the catalogue describes the rules);
+/// "systems": name -> figures of system_fields(), energy (null without power/), findings;
+/// "definitions": name -> {definition, unit}.
 nlohmann::ordered_json report_json(const Report& report);
 
 /// The document as text with a line end; every string valid UTF-8.

@@ -7,10 +7,10 @@
 
 namespace analysis::report {
 
-/// The rules that a log of the benchmark could be judged by in that round.
+/// All rules by which a log of the benchmark could be judged in that round.
 std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::string& benchmark);
 
-/// The rounds with what they list.
+/// The rounds with their benchmarks and sources.
 std::string rounds_json_text(const mllog::rules::RuleBook& book);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
 // Groups of runs, their windows and the choice, as JSON.
-// Hides its keys.
 #include "analysis/report/json/run_groups.h"
 
 #include <nlohmann/json.hpp>
@@ -87,10 +86,9 @@ Json run_groups_json(const CheckReport& report) {
   return {
       {"folders", folders},
       {"definitions",
-       {{"launched_ms",
-         definition("first date that the log tells: of its first record with one, of "
-                    "init_start or of run_start",
-                    "ms since 1970")},
+       {{"launched_ms", definition("first date in the log: of its first record with one, of "
+                                   "init_start or of run_start",
+                                   "ms since 1970")},
         {"time_to_train_min",
          definition("run_stop - run_start; null of a run that failed, which counts as infinite",
                     "min")},

@@ -1,5 +1,4 @@
 // Groups of runs, their windows and the choice, as JSON.
-// Hides its keys.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +8,7 @@
 namespace analysis::report {
 
 /// {"folders": {name: {benchmark, problem, runs_required, runs, windows, chosen_window,
-/// median_windows, picked}}, "definitions"}; null where no groups were asked for.
+/// median_windows, normalization, picked}}, "definitions"}; null if the report has no groups.
 nlohmann::ordered_json run_groups_json(const CheckReport& report);
 
 }  // namespace analysis::report

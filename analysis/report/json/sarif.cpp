@@ -1,5 +1,4 @@
 // Findings as SARIF 2.1.0.
-// Hides the format.
 #include "analysis/report/json/sarif.h"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ constexpr char kSchema[] =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 constexpr char kVerdict[] = "verdict";
 
-/// A path as a URI reference (RFC 3986): bytes that may not stand there become %XX.
+/// A path as a URI reference (RFC 3986): other bytes than those allowed become %XX.
 std::string uri_of(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/!$&'()*+,;=@";
@@ -47,13 +46,13 @@ Json rule_json(const CatalogueRule& rule) {
   return json;
 }
 
-/// The rules of a document and their places in it.
+/// The rules of a document and their indices.
 class Rules {
  public:
   Rules() {
     for (const CatalogueRule& rule : rule_catalogue()) add(rule_json(rule));
   }
-  /// A rule that is in no catalogue is known by its name alone.
+  /// Index of the rule. One outside the catalogue is added, with its id only.
   std::size_t index_of(const std::string& id) {
     const auto found = places_.find(id);
     return found == places_.end() ? add({{"id", id}}) : found->second;

@@ -1,5 +1,4 @@
 // JSON Schemas of the documents that `analyze` and `compare` write.
-// Hides how they are put together.
 #include "analysis/report/json/schema.h"
 
 #include <initializer_list>
@@ -35,7 +34,7 @@ Json maybe_text() { return or_null("string"); }
 Json truth() { return type("boolean"); }
 Json one_of(std::initializer_list<const char*> values) { return {{"enum", Json(values)}}; }
 Json nullable(Json schema) { return {{"anyOf", {type("null"), std::move(schema)}}}; }
-/// Figures with a unit are numbers; those without may be counts, names or truths.
+/// Figures with a unit are numbers or null. The others may also be booleans or strings.
 template <class Facts>
 void add_fields(std::vector<Member>& members, const std::vector<Field<Facts>>& fields) {
   for (const Field<Facts>& field : fields) {

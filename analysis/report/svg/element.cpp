@@ -1,5 +1,4 @@
-// The pieces of the SVG pictures.
-// Hides elements, attributes and colours.
+// Pieces of SVG.
 #include "analysis/report/svg/element.h"
 
 #include <fmt/format.h>
@@ -9,10 +8,10 @@
 namespace analysis::report {
 namespace {
 
-constexpr double kHalfCap = 5.0;  ///< of the width of an interval's ends
+constexpr double kHalfCap = 5.0;  ///< half the width of an interval's end caps
 
-// Colours that people with any colour vision tell apart, on light and on dark ground. Without
-// var(), which converters to PDF and PNG do not know.
+// Colours distinguishable with any colour vision, on light and dark backgrounds. Without var(),
+// which converters to PDF and PNG do not support.
 constexpr char kStyle[] = R"(<style>
 .rcp text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1b1f24; }
 .rcp .title { font-size: 17px; font-weight: 600; }

@@ -1,5 +1,4 @@
-// Names beside the markers of a chart.
-// Hides which place is free.
+// Places labels next to the markers of a chart without overlap.
 #include "analysis/report/svg/labels.h"
 
 #include <algorithm>
@@ -8,10 +7,10 @@ namespace analysis::report {
 namespace {
 
 constexpr double kGap = 3.0;
-constexpr int kRings = 4;       ///< of places around a marker
-constexpr int kCostOfRing = 2;  ///< in covered places of lines
+constexpr int kRings = 4;       ///< of candidate places around a marker
+constexpr int kCostOfRing = 2;  ///< of one ring further out, in covered points
 
-/// The best first: right, left, then the corners, above and below.
+/// Candidate places, best first: right, left, the corners, above, below.
 std::vector<Box> places_around(const Box& marker, double width, double height) {
   const double x = (marker.left + marker.right) / 2.0;
   const double y = (marker.top + marker.bottom) / 2.0;

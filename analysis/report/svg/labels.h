@@ -1,5 +1,4 @@
-// Names beside the markers of a chart.
-// Hides which place is free.
+// Places labels next to the markers of a chart without overlap.
 #pragma once
 
 #include <optional>
@@ -7,7 +6,7 @@
 
 namespace analysis::report {
 
-/// In pixels, y downwards.
+/// In pixels, y points down.
 struct Box {
   double left = 0.0, top = 0.0, right = 0.0, bottom = 0.0;
 
@@ -22,17 +21,17 @@ struct Box {
   }
 };
 
-/// Places labels one after the other.
+/// Each label takes the best place that the previous ones leave.
 class LabelPlaces {
  public:
   explicit LabelPlaces(const Box& area) : area_(area) {}
 
-  /// Something that no label may cover.
+  /// Labels never cover `box`.
   void block(const Box& box) { blocked_.push_back(box); }
-  /// A place of a line, which labels had better not cover.
+  /// Labels avoid covering this point, such as one on a line.
   void avoid(double x, double y) { avoided_.push_back({x, y, x, y}); }
-  /// Where a label of that size fits beside a marker, or near it, which is as wide and high as
-  /// `marker`; the place is blocked from then on. Nothing where there is no room.
+  /// A free place for a label of that size next to `marker` or near it; blocks the place. Empty if
+  /// there is no room.
   std::optional<Box> place(const Box& marker, double width, double height);
 
  private:

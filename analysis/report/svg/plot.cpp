@@ -1,5 +1,4 @@
-// Reference points and tested sets as SVG.
-// Hides its layout.
+// Plots of reference points and sets as SVG.
 #include "analysis/report/svg/plot.h"
 
 #include <fmt/format.h>
@@ -24,11 +23,11 @@ using Verdict = PlottedSet::Verdict;
 
 // In pixels.
 constexpr double kWidth = 900.0, kMargin = 24.0;
-constexpr double kLeft = 84.0;  ///< of the plot: value labels and the axis' name
+constexpr double kLeft = 84.0;  ///< left edge of the plot, after value labels and axis title
 constexpr double kPlotHeight = 340.0;
 constexpr double kLine = 20.0;        ///< from one line of text to the next
-constexpr double kStepOfLine = 8.0;   ///< between places that labels avoid
-constexpr double kSmallLetter = 6.8;  ///< a wide guess, so that labels keep apart
+constexpr double kStepOfLine = 8.0;   ///< between points that labels avoid
+constexpr double kSmallLetter = 6.8;  ///< estimated width, generous to keep labels apart
 constexpr double kLabelHeight = 15.0;
 constexpr double kLeastMark = 9.0;  ///< half the width
 constexpr std::size_t kXTicks = 12, kYTicks = 8;
@@ -39,7 +38,7 @@ class Chart {
  public:
   Chart(const ConvergencePlot& plot, double top) : plot_(plot), y_(top) { draw(); }
   const std::string& str() const { return body_; }
-  /// Below all of it.
+  /// The chart's lower edge.
   double bottom() const { return y_; }
 
  private:
@@ -205,7 +204,7 @@ void Chart::draw_point(const ConvergencePoint& point) {
   labels_.block(around(at, mean, kLeastMark, std::max(half, kHalfMarker) + 2.0));
 }
 
-/// All places of markers are known before the first label is placed, so that it hides none.
+/// Blocks the places of all markers before placing the first label, so that no label hides one.
 void Chart::draw_sets() {
   std::string markers, names;
   for (const PlottedSet& set : plot_.sets) {
@@ -226,7 +225,7 @@ void Chart::draw_sets() {
   body_ += markers + names;  // above the lines from markers to their labels
 }
 
-/// The name without folders that say nothing: all sets of a plot are of its benchmark.
+/// The name without "results" and the benchmark, which all sets of a plot share.
 std::string Chart::label_of(const PlottedSet& set) const {
   constexpr std::string_view kResults = "/results/";
   std::string name = set.name;
@@ -236,7 +235,7 @@ std::string Chart::label_of(const PlottedSet& set) const {
   return at == std::string::npos ? name : name.replace(at, kResults.size(), "/");
 }
 
-/// The number of a set and, where there is room, its name.
+/// The number of a set and, if there is room, its name.
 std::string Chart::label(std::size_t set, const Box& marker) {
   const std::string name = base::printable(label_of(plot_.sets[set]));
   const std::string full = fmt::format("{} {}", set + 1, base::shortened(name, kLongestLabel));
@@ -245,12 +244,12 @@ std::string Chart::label(std::size_t set, const Box& marker) {
     const auto place = labels_.place(marker, width, kLabelHeight);
     if (!place) continue;
     const double x = (marker.left + marker.right) / 2.0, y = (marker.top + marker.bottom) / 2.0;
-    // From the marker to the label, where they do not touch.
+    // A line connects the marker with a label that does not touch it.
     const double to_x = std::clamp(x, place->left, place->right);
     const double to_y = std::clamp(y, place->top, place->bottom);
     const bool is_far = std::hypot(to_x - x, to_y - y) > 2.5 * kHalfMarker;
     if (is_far) body_ += svg_line(x, y, to_x, to_y, "leader");
-    // Beside the marker, whatever the width of the reader's letters.
+    // Anchored at the marker's side, since the viewer's font may be wider or narrower.
     const bool is_left = place->right <= marker.left;
     return svg_text(is_left ? place->right : place->left, place->bottom - 4.0,
                     is_left ? "name end" : "name", words);
@@ -286,7 +285,7 @@ void Chart::draw_table() {
   y_ += kLine;
 }
 
-/// What the pictures say, for those who do not see them.
+/// The plots in words, for screen readers.
 std::string description(std::span<const ConvergencePlot> plots) {
   std::string all;
   for (const ConvergencePlot& plot : plots) {

@@ -8,8 +8,8 @@
 
 namespace analysis::report {
 
-/// The plots below each other as one SVG document that needs nothing else, light or dark as the
-/// reader's settings are.
+/// The plots, one below the other, as one self-contained SVG document. Its colours follow the
+/// viewer's light or dark setting.
 std::string plots_svg(std::span<const ConvergencePlot> plots);
 
 }  // namespace analysis::report

@@ -15,7 +15,7 @@ using comparison::BenchComparison;
 using comparison::BenchResult;
 using comparison::LayerDifference;
 
-constexpr std::size_t kMostLayers = 12;  ///< told in text
+constexpr std::size_t kMostLayers = 12;  ///< per comparison; JSON has all
 
 std::string line_of(const BenchResult& result) {
   const auto [least, most] = std::minmax_element(result.step_s.begin(), result.step_s.end());

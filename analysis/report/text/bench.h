@@ -8,7 +8,7 @@
 
 namespace analysis::report {
 
-/// `comparisons` are those of compare_benches().
+/// `comparisons` is the result of compare_benches().
 std::string bench_compare_text(const std::vector<comparison::BenchResult>& results,
                                const std::vector<comparison::BenchComparison>& comparisons);
 

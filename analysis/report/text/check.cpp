@@ -1,5 +1,4 @@
 // Verdicts as text.
-// Hides its layout.
 #include "analysis/report/text/check.h"
 
 #include <fmt/format.h>
@@ -20,9 +19,9 @@
 namespace analysis::report {
 namespace {
 
-/// Violations of one log.
+/// Violations shown per log.
 constexpr std::size_t kShownOfLog = 20;
-/// Findings of one rule, of the audit in all logs, of the check of a submission in one folder.
+/// Findings shown per rule: audit warnings over all logs, findings on a submission per folder.
 constexpr std::size_t kShownOfRule = 3;
 
 std::string place(const std::string& name, const mllog::Finding& finding) {
@@ -37,7 +36,7 @@ std::string counted(std::int64_t count, const std::string& what) {
 
 bool is_suppressed(const mllog::Finding& finding) { return !finding.suppressed_because.empty(); }
 
-/// How many of each severity, but for suppressed ones.
+/// Counts of errors and warnings that are not suppressed.
 struct Totals {
   std::int64_t errors = 0, warnings = 0;
 
@@ -55,7 +54,7 @@ bool is_note(const mllog::Finding& finding) {
   return finding.severity == mllog::Finding::Severity::kNote;
 }
 
-/// Where a log holds no record, that is all there is to say.
+/// Whether the finding is that the log has no record, which makes all others pointless.
 bool says_all(const mllog::rules::KeyFinding& found) { return found.finding.rule == "log/records"; }
 
 std::string verdict_of(const submission::RcpResult& result) {
@@ -63,7 +62,7 @@ std::string verdict_of(const submission::RcpResult& result) {
   return result.passed ? "SUCCESS" : "FAIL";
 }
 
-/// One report, from top to bottom.
+/// Writes one report.
 class Page {
  public:
   Page(std::ostream& out, const CheckReport& report, const CheckTextOptions& options)
@@ -124,7 +123,7 @@ class Page {
     }
   }
 
-  /// What only the runs of a folder together show.
+  /// Findings on the runs of a folder together.
   void write_set(const CheckedSet& set) {
     const std::string name = set.name == "." ? set.path.generic_string() : set.name;
     if (options_.quiet && !(set.rcp && !set.rcp->passed)) {
@@ -187,14 +186,14 @@ class Page {
                        short_number(set.raw_score_min()));
   }
 
-  /// A failed test is told among the findings.
+  /// Without the message of a failed test, which is among the findings.
   static std::string convergence_text(const submission::PackageSet& set) {
     if (!set.rcp) return "";
     const std::string verdict = "; convergence " + verdict_of(*set.rcp);
     return set.rcp->fails() ? verdict : verdict + ": " + set.rcp->message;
   }
 
-  /// Which runs lack it, and why, is told among the findings.
+  /// The findings say which runs lack energy, and why.
   static std::string energy_text(const submission::SetEnergy& energy) {
     std::int64_t known = 0, counting = 0;
     for (const submission::RunEnergy& run : energy.runs) {
@@ -230,8 +229,8 @@ class Page {
   const CheckReport& report_;
   CheckTextOptions options_;
   Totals audited_;
-  std::map<std::string, std::size_t> told_of_rule_;  ///< warnings of the audit
-  std::set<std::string> hinted_;                     ///< rules whose advice was told
+  std::map<std::string, std::size_t> told_of_rule_;  ///< audit warnings, by rule
+  std::set<std::string> hinted_;                     ///< rules whose advice was written
 };
 
 }  // namespace

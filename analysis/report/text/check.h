@@ -9,13 +9,13 @@
 namespace analysis::report {
 
 struct CheckTextOptions {
-  bool quiet = false;      ///< nothing of logs that pass
-  bool fix_hints = false;  ///< behind the first finding of each rule, what to do
+  bool quiet = false;      ///< omit logs and sets that pass
+  bool fix_hints = false;  ///< print advice after the first finding of each rule
   std::size_t width = 80;  ///< of tables
 };
 
-/// Each log with its verdict, what led to it, and the audit's warnings and errors, but for
-/// suppressed ones; the same of each folder and of a submission; then how many logs passed.
+/// Writes each log's verdict with the violations, then the audit's warnings and errors without
+/// suppressed ones; then the same for each folder and for a submission; last the counts.
 void write_check_text(std::ostream& out, const CheckReport& report,
                       const CheckTextOptions& options);
 

@@ -1,5 +1,4 @@
 // Comparisons as text.
-// Hides columns and how many lines are told.
 #include "analysis/report/text/compare.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ using comparison::RunComparison;
 using comparison::Unequal;
 
 constexpr double kMinute = 60.0, kPercent = 100.0, kMilli = 1e3;
-/// More are counted; JSON has all.
+/// Most lines of each kind; the rest is only counted. JSON has all.
 constexpr std::size_t kMostDifferences = 25, kMostLayers = 12, kMostWaiting = 5;
 
 std::string number_text(double value) {
@@ -118,7 +117,7 @@ void write_differences(TextPage& page, const std::string& title,
     page.item(fmt::format("{}: {} | {}", one.what, one.first, one.second));
   }
   if (shown < differences.size()) {
-    page.item(fmt::format("{} more, which --json tells", differences.size() - shown));
+    page.item(fmt::format("{} more, all in the JSON", differences.size() - shown));
   }
 }
 
@@ -149,8 +148,8 @@ void write_waiting(TextPage& page, const std::string& label,
   const std::size_t shown = std::min(sentences.size(), kMostWaiting);
   for (std::size_t i = 0; i < shown; ++i) page.item(label + ", " + sentences[i]);
   if (shown < sentences.size()) {
-    page.item(fmt::format("{}: {} more of this kind, which --json tells", label,
-                          sentences.size() - shown));
+    page.item(
+        fmt::format("{}: {} more of this kind, all in the JSON", label, sentences.size() - shown));
   }
 }
 
@@ -171,7 +170,7 @@ void write_layers(TextPage& page, const std::string& first, const std::string& s
   }
   page.table(table);
   if (shown < layers.size()) {
-    page.paragraph(fmt::format("{} more layers, which --json tells", layers.size() - shown));
+    page.paragraph(fmt::format("{} more layers, all in the JSON", layers.size() - shown));
   }
 }
 
@@ -179,10 +178,9 @@ void write_comparison(TextPage& page, const ComparedSide& first, const ComparedS
                       const RunComparison& comparison) {
   page.heading(verdict(first.label, second.label, comparison), {});
   write_figures(page, first.label, second.label, comparison);
-  write_differences(page,
-                    fmt::format("Not equal ({} | {}), so hold one against the other with care:",
-                                first.label, second.label),
-                    comparison.unequal);
+  write_differences(
+      page, fmt::format("Not equal ({} | {}), so compare with care:", first.label, second.label),
+      comparison.unequal);
   if (const auto& inside = comparison.inside) {
     write_subsystems(page, first.label, second.label, *inside);
     write_waiting(page, first.label, inside->first_waiting);

@@ -6,8 +6,8 @@
 
 namespace analysis::report {
 
-/// Benchmark by benchmark: the sides, how their times differ and by which factors, what they do not
-/// have in common, and for this program's own runs the subsystems, ranks and layers.
+/// For each benchmark: the sides, the ratios of their times and of the factors of these,
+/// differences in conditions, and for runs with telemetry the subsystems, ranks and layers.
 void write_compare_text(TextPage& page, const Compared& compared);
 
 }  // namespace analysis::report

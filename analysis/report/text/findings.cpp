@@ -1,5 +1,4 @@
-// The findings in the text report.
-// Hides how thousands of them become a page: rule by rule, the worst first, a few of each.
+// Findings of logs and sets as text.
 #include "analysis/report/text/findings.h"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 namespace analysis::report {
 namespace {
 
-/// Findings of one rule that are shown, of one log and of several.
+/// Findings shown per rule, in a report on one log and on several.
 constexpr std::size_t kShownOfOne = 8;
 constexpr std::size_t kShownOfSeveral = 3;
 
@@ -19,7 +18,7 @@ struct Told {
   const Finding* finding;
 };
 
-/// All findings, those of one rule together, errors before warnings before notes.
+/// All findings: errors, then warnings, then notes; within a severity by rule.
 std::vector<Told> in_order(const Report& report) {
   std::vector<Told> all;
   const auto add = [&](const std::string& name, const std::vector<Finding>& findings) {

@@ -6,7 +6,7 @@
 
 namespace analysis::report {
 
-/// What was found in all logs and sets: errors first, and of each rule the first few.
+/// The findings on all logs and sets: errors first, and the first few of each rule.
 void write_findings(TextPage& page, const Report& report);
 
 }  // namespace analysis::report

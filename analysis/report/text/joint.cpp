@@ -1,5 +1,4 @@
-// Systems side by side, benchmark by benchmark: time, convergence, variation and scale.
-// Hides the columns.
+// Comparison of the systems of each benchmark as text.
 #include "analysis/report/text/joint.h"
 
 #include <fmt/format.h>
@@ -32,7 +31,7 @@ bool stages(const SystemFacts& facts) {
   return facts.olympic.staging_in_run_s.value_or(0.0) >= kLeastStagingS;
 }
 
-/// A table whose columns are figures of the sets, each with its footnote.
+/// A table with a row per system; each column is a figure with a footnote.
 class SystemTable {
  public:
   explicit SystemTable(TextPage& page) : page_(page) { table_.add_column("system", Align::kLeft); }
@@ -49,7 +48,7 @@ class SystemTable {
       return fixed(analysis::number(field.get(system.facts)), factor, decimals);
     });
   }
-  /// As number(), of sets that stage.
+  /// Like number(), but "-" for systems that do not stage.
   void staging(const std::string& heading, const std::string& name, double factor, int decimals) {
     number(heading, name, factor, decimals);
     cells_.back() = [shown = cells_.back()](const SystemReport& system) {
@@ -76,7 +75,7 @@ std::string division(const SystemReport& system) {
   return text.empty() ? "-" : text;
 }
 
-/// Those of which `has` holds.
+/// The systems for which has(facts) is true.
 template <class Has>
 Systems those_with(const Systems& systems, const Has& has) {
   Systems chosen;

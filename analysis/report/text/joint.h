@@ -1,4 +1,4 @@
-// Systems of the same benchmark side by side, as text.
+// Comparison of the systems of each benchmark as text.
 #pragma once
 
 #include "analysis/findings/report.h"
@@ -6,7 +6,8 @@
 
 namespace analysis::report {
 
-/// Systems of the same benchmark side by side: times, epochs against batch, how runs vary, scale.
+/// Compares the systems of each benchmark: times, shares of staging and evaluation, epochs against
+/// batch size, variation between runs, scaling.
 void write_joint(TextPage& page, const Report& report);
 
 }  // namespace analysis::report

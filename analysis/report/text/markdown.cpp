@@ -1,5 +1,4 @@
-// Text that Markdown shows as it is.
-// Hides which characters mean something.
+// Escapes text for Markdown.
 #include "analysis/report/text/markdown.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace analysis::report {
 namespace {
 
-/// Length of the reference to a footnote that `text` begins with; 0 for none.
+/// Length of the footnote reference at the beginning of `text`; 0 if there is none.
 std::size_t footnote_length(std::string_view text) {
   if (!text.starts_with("[^")) return 0;
   const std::size_t end = text.find(']');
@@ -21,7 +20,7 @@ std::size_t footnote_length(std::string_view text) {
   return is_number ? end + 1 : 0;
 }
 
-/// Whether the character makes a heading, an item or a rule of the text before and behind it.
+/// Whether the character at `at` would begin a heading, a list item or a rule.
 bool makes_block(std::string_view text, std::size_t at) {
   const bool ends_word = at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == text[at];
   if (!ends_word) return false;

@@ -1,5 +1,4 @@
-// Text that Markdown shows as it is.
-// Hides which characters mean something.
+// Escapes text for Markdown.
 #pragma once
 
 #include <string>
@@ -7,8 +6,8 @@
 
 namespace analysis::report {
 
-/// `text`, made printable, on one line, with every character that would be markup escaped;
-/// references to footnotes, "[^3]", stay.
+/// `text`, made printable and on one line, with every character that Markdown would interpret
+/// escaped. References to footnotes, "[^3]", stay.
 std::string markdown_text(std::string_view text);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
 // A page of text.
-// Hides wrapping, Markdown, and the numbering of footnotes.
 #include "analysis/report/text/page.h"
 
 #include <fmt/format.h>
@@ -16,9 +15,9 @@ namespace analysis::report {
 namespace {
 
 constexpr std::size_t kLabelColumns = 20;
-constexpr std::size_t kNarrowest = 40;  ///< on less, lines may overflow
+constexpr std::size_t kNarrowest = 40;  ///< narrower pages are written this wide
 
-/// The words of a text; those wider than a line are cut.
+/// The words of a text. Words wider than `widest` columns are shortened.
 std::vector<std::string> words_of(const std::string& text, std::size_t widest) {
   std::vector<std::string> words;
   std::istringstream in(text);

@@ -1,5 +1,5 @@
-// A page of text: headings, facts, paragraphs, and numbered definitions at its foot.
-// Hides wrapping, Markdown, and the numbering of footnotes.
+// A page of text: headings, facts, paragraphs, tables, and numbered definitions at its end. Wraps
+// lines, or writes Markdown.
 #pragma once
 
 #include <iosfwd>
@@ -12,10 +12,10 @@
 
 namespace analysis::report {
 
-/// kMarkdown: with tables and footnotes as GitHub and Pandoc read them, of any width.
+/// kMarkdown: unwrapped, with tables and footnotes as GitHub and Pandoc read them.
 enum class TextForm { kTerminal, kMarkdown };
 
-/// Everything given to it is made printable first.
+/// Makes all text printable before writing it; only the cells of tables must already be printable.
 class TextPage {
  public:
   TextPage(std::ostream& out, std::size_t width, TextForm form = TextForm::kTerminal);
@@ -23,25 +23,25 @@ class TextPage {
   void title(const std::string& text);
   void heading(const std::string& text, const std::vector<std::string>& defined);
   void paragraph(const std::string& text);
-  /// A line "label   text [1][2]" with the definitions of the names in `defined`.
+  /// A line "label   text [1] [2]" with footnotes for the names in `defined`.
   void fact(const std::string& label, const std::string& text,
             const std::vector<std::string>& defined);
   /// A wrapped line beginning with "- ".
   void item(const std::string& text);
   void table(const TextTable& table);
 
-  /// " [n]" (Markdown: "[^n]") for a name with a definition (definition_of() unless given); the
-  /// same n each time.
+  /// Reference " [n]" (Markdown: "[^n]") to the definition of `name`, by default definition_of();
+  /// "" if that is empty. A name has the same n each time.
   std::string footnote(const std::string& name);
   std::string footnote(const std::string& name, const std::string& definition);
   /// `text` made printable, for cells of a table.
   std::string shown(const std::string& text) const;
-  /// The definitions that were referred to, in order.
+  /// Writes the definitions that were referred to, by number.
   void write_footnotes();
 
  private:
   bool is_markdown() const { return form_ == TextForm::kMarkdown; }
-  /// A block of Markdown: a blank line stands before it, but within a list.
+  /// Writes a block of Markdown, after a blank line except between items of a list.
   void block(const std::string& mark, const std::string& text);
   void wrapped(const std::string& first_indent, const std::string& indent, const std::string& text);
   std::ostream& out_;

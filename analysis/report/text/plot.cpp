@@ -1,5 +1,4 @@
-// Reference points and tested sets as a picture of plain characters.
-// Hides the grid and which character stands above another.
+// Plots of reference points and sets as text.
 #include "analysis/report/text/plot.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ constexpr std::size_t kIndent = 2;
 constexpr char kMean = 'O', kPruned = 'x', kInterval = '|', kLeast = '=', kCurve = '.',
                kLimit = '-';
 constexpr char kSeveral = '#';
-/// What stands for a set; without letters that could be taken for a mean or a pruned point.
+/// Marks of the sets, without characters that look like those of a mean or a pruned point.
 constexpr std::string_view kMarks = "123456789abcdefghijkmnpqrstuvwyz";
 
 char mark_of(std::size_t set) { return set < kMarks.size() ? kMarks[set] : kSeveral; }
@@ -57,7 +56,7 @@ class Picture {
   void write_batch_sizes(std::ostream& out) const;
 
   const ConvergencePlot& plot_;
-  std::vector<Scale::Tick> values_;  ///< marks
+  std::vector<Scale::Tick> values_;  ///< ticks of the vertical axis
   std::size_t label_columns_ = 0;
   std::size_t columns_ = 0;
   std::vector<std::string> cells_;
@@ -85,7 +84,7 @@ char& Picture::cell(double column, double row) {
   return cells_[std::min(y, cells_.size() - 1)][std::min(x, columns_ - 1)];
 }
 
-/// One character in each column, however steep.
+/// Draws one character per column, however steep the line.
 void Picture::draw_line(const PlotLine& line, char character) {
   for (std::size_t i = 1; i < line.size(); ++i) {
     const double x0 = column(line[i - 1].batch_size), x1 = column(line[i].batch_size);
@@ -134,7 +133,7 @@ void Picture::write(std::ostream& out) const {
   write_batch_sizes(out);
 }
 
-/// As many marks as have room for their numbers.
+/// Writes as many ticks as have room for their labels.
 void Picture::write_batch_sizes(std::ostream& out) const {
   const std::string before(kIndent + label_columns_ + 1, ' ');
   std::string axis(columns_, '-');
@@ -145,7 +144,7 @@ void Picture::write_batch_sizes(std::ostream& out) const {
     numbers.clear();
     for (const Scale::Tick& tick : ticks) {
       const auto x = static_cast<std::size_t>(std::lround(column(tick.value)));
-      // The number's middle stands below the mark, as far as the picture reaches.
+      // The label is centred below its tick, but kept within the plot's width.
       std::size_t begin = x + 1 > tick.text.size() / 2 ? x + 1 - tick.text.size() / 2 : 0;
       begin = std::min(begin, columns_ + 1 - std::min(tick.text.size(), columns_ + 1));
       if (!numbers.empty() && begin < numbers.size() + 1) return false;

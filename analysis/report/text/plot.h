@@ -1,4 +1,4 @@
-// Plots of reference points and sets for a terminal.
+// Plots of reference points and sets as text.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,11 @@
 
 namespace analysis::report {
 
-/// At most `width` columns wide, with a legend and a table of the sets. Plain characters.
+/// Writes the plot in ASCII, with a legend and a table of the sets. At most `width` columns wide,
+/// but at least 40.
 void write_plot_text(std::ostream& out, const ConvergencePlot& plot, std::size_t width);
 
-/// Each with its title, or a line saying that there is none.
+/// Writes each plot after its title, or a line that there is none.
 void write_plots_text(std::ostream& out, std::span<const ConvergencePlot> plots, std::size_t width);
 
 }  // namespace analysis::report

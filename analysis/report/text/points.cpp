@@ -1,5 +1,4 @@
 // Reference points, and sets drawn from their runs, as text.
-// Hides its layout.
 #include "analysis/report/text/points.h"
 
 #include <fmt/format.h>
@@ -20,13 +19,13 @@ using Align = TextTable::Align;
 using submission::Bootstrap;
 
 constexpr std::size_t kWidestBar = 50;
-/// Beside a bar: indent, ends of the bin, number of sets, gaps.
+/// Columns left of a bar: indent, ends of the bin, number of sets, gaps.
 constexpr std::size_t kBesideBar = 30;
 constexpr std::size_t kNarrowestBar = 8;
 constexpr char kPassing = '#', kFailing = 'x';
 
-/// As long as the bin's share of the fullest; failing sets first, as they are the faster ones. No
-/// set that is there goes unseen.
+/// A bar of length proportional to the bin's sets, `widest` for `fullest` sets, rounded up so that
+/// every set shows. Failing sets come first, as they are the faster ones.
 std::string bar(const Bootstrap::Bin& bin, std::int64_t fullest, std::size_t widest) {
   const auto cells = [&](std::int64_t sets) {
     return static_cast<std::size_t>(std::ceil(
@@ -117,8 +116,8 @@ void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set
   page.table(histogram(drawn, width));
   page.paragraph(fmt::format(
       "passes: share of the sets whose mean is at least the point's least, with the standard error "
-      "of that share; the test is made for 95 %. quantile: the least mean that so many of the sets "
-      "do not exceed. {} passing sets, {} failing ones.",
+      "of that share; the test is made for 95 %. quantile: the least mean that this share of the "
+      "sets do not exceed. {} passing sets, {} failing ones.",
       kPassing, kFailing));
 }
 

@@ -9,10 +9,10 @@
 
 namespace analysis::report {
 
-/// Reference points with their statistics in that era, and a picture of them.
+/// Reference points with their statistics in that era, and a plot of them.
 void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
                        const submission::RcpEraFacts& era, std::size_t width);
-/// What sets drawn from the runs of one of the points make of the test.
+/// How sets drawn from the runs of one reference point fare in the test.
 void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set,
                           const submission::Bootstrap& drawn, std::size_t width);
 

@@ -1,5 +1,4 @@
 // The report as text.
-// Hides the order of its parts: one log in full, several by folder, then findings and definitions.
 #include "analysis/report/text/report.h"
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace {
 
 void write_sets(TextPage& page, const Report& report) {
   std::map<std::string, std::vector<const RunReport*>> folders;
-  std::vector<std::string> order;  // as the runs stand in the report
+  std::vector<std::string> order;  // of folders, by their first run in the report
   for (const RunReport& run : report.runs) {
     std::vector<const RunReport*>& runs = folders[run.folder];
     if (runs.empty()) order.push_back(run.folder);

@@ -1,5 +1,4 @@
 // The report as text for a terminal, a mail or a page of Markdown.
-// Hides the order of its parts.
 #pragma once
 
 #include "analysis/findings/report.h"
@@ -7,10 +6,11 @@
 
 namespace analysis::report {
 
-/// One log in full, several as tables; no control codes. Ends with footnotes.
+/// Writes one log in full, or several as a table per folder; then findings and footnotes. Without
+/// control codes.
 void write_text(TextPage& page, const Report& report);
 
-/// Systems of the same benchmark side by side, as the joint analysis of MLPerf HPC v0.7 has them.
+/// Compares the systems of each benchmark in the manner of the joint analysis of MLPerf HPC v0.7.
 void write_joint_text(TextPage& page, const Report& report);
 
 }  // namespace analysis::report

@@ -1,5 +1,4 @@
 // Rules and rounds as text.
-// Hides their layout, and which rule files a benchmark may need.
 #include "analysis/report/text/rules.h"
 
 #include <fmt/format.h>

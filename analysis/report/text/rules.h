@@ -9,10 +9,10 @@
 
 namespace analysis::report {
 
-/// The rules that a log of the benchmark could be judged by in that round, in words.
+/// All rules by which a log of the benchmark could be judged in that round, in words.
 void write_rules_text(std::ostream& out, const mllog::rules::Ruleset& ruleset,
                       const std::string& benchmark, std::size_t width);
-/// The rounds with what they list.
+/// The rounds with their benchmarks and sources.
 void write_rounds_text(std::ostream& out, const mllog::rules::RuleBook& book, std::size_t width);
 
 }  // namespace analysis::report

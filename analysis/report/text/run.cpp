@@ -1,5 +1,4 @@
-// One log in full, as text.
-// Hides which figures are shown and in what order.
+// One run as text.
 #include "analysis/report/text/run.h"
 
 #include <fmt/format.h>
@@ -16,12 +15,12 @@ namespace {
 namespace keys = mllog::keys;
 using Align = TextTable::Align;
 
-/// Evaluations shown of a long run; all of them are in JSON and CSV.
+/// Evaluations of a long run are thinned to about this many; JSON and CSV have all.
 constexpr std::size_t kShownEvaluations = 24;
 constexpr std::size_t kShownStragglers = 8;
 constexpr std::size_t kBarColumns = 20;
 constexpr double kMinute = 60.0;
-/// A run over less of its data does not show how long an epoch takes.
+/// A run of fewer epochs says nothing about the time of an epoch.
 constexpr double kEpochWorthTelling = 0.1;
 
 std::string described(const RunFacts& facts) {
@@ -42,14 +41,14 @@ std::string target_text(const RunFacts& facts) {
                      facts.target_from_log ? " (from the log)" : "");
 }
 
-/// What positions count: "epoch", "passes", "samples", "tokens", "steps".
+/// The unit of positions: "epoch", "passes", "samples", "tokens", "steps".
 std::string position_heading(const RunFacts& facts) {
   using mllog::PositionUnit;
   if (!facts.position_unit || *facts.position_unit == PositionUnit::kEpochs) return "epoch";
   return *facts.position_unit == PositionUnit::kPasses ? "passes" : to_string(*facts.position_unit);
 }
 
-/// A column for each part of the target.
+/// Headings of the quality columns, one per part of the target.
 std::vector<std::string> part_names(const RunFacts& facts) {
   if (!facts.target || facts.target->parts.size() < 2) return {facts.metric_name()};
   std::vector<std::string> names;

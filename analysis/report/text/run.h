@@ -11,7 +11,8 @@ namespace analysis::report {
 /// One log in full: figures, convergence, breakdown, provenance.
 void write_run(TextPage& page, const RunReport& run);
 
-/// Who was waited for in one run, each a line; nothing where nobody was. `name` stands before it.
+/// A line per straggler of one run, and one for a slow exchange. Lines begin with `name` unless it
+/// is empty.
 void write_waiting(TextPage& page, const std::string& name, const RunTelemetry& telemetry);
 
 }  // namespace analysis::report

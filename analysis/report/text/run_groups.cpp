@@ -1,5 +1,4 @@
 // Groups of runs, their windows and the choice, as text.
-// Hides its layout.
 #include "analysis/report/text/run_groups.h"
 
 #include <fmt/chrono.h>
@@ -26,14 +25,14 @@ std::string minutes(const std::optional<double>& seconds) {
   return seconds ? short_number(minutes_of(seconds)) : "infinite";
 }
 
-/// UTC.
+/// The time of launch in UTC; "-" if unknown.
 std::string launch_of(const std::optional<double>& launched_ms) {
   if (!launched_ms) return "-";
   return fmt::format("{:%Y-%m-%d %H:%M:%S}",
                      fmt::gmtime(static_cast<std::time_t>(*launched_ms / kMsPerSecond)));
 }
 
-/// "1", "2 to 5": the windows that hold a run.
+/// The windows that contain a run: "1", "2 to 5".
 std::string windows_with(std::size_t place, const RunChoice& choice) {
   const auto [first, last] = choice.windows_with(place);
   return first == last ? fmt::format("{}", first + 1)
@@ -93,7 +92,7 @@ class GroupText {
     return base::printable(file_at(place).path.filename().string());
   }
 
-  /// ", 12.5 min", with --rcp normalised as a submission's score.
+  /// ", 12.5 min"; with --rcp, normalised like a submission's score.
   std::string score_text() const {
     const double raw_s = *group_.choice.windows[*group_.choice.chosen].score_s;
     const double factor = normalization_of(report_, group_);

@@ -8,8 +8,8 @@
 
 namespace analysis::report {
 
-/// The groups of runs, their windows and which of them to submit; nothing where none were asked
-/// for.
+/// The groups of runs, their windows and the one to submit. Writes nothing if the report has no
+/// groups.
 void write_run_groups(std::ostream& out, const CheckReport& report, std::size_t width);
 
 }  // namespace analysis::report

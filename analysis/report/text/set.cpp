@@ -1,5 +1,4 @@
-// The runs of one folder, as text.
-// Hides the columns.
+// The runs of one folder as text.
 #include "analysis/report/text/set.h"
 
 #include <fmt/format.h>
@@ -17,14 +16,14 @@ namespace {
 using Align = TextTable::Align;
 using Runs = std::vector<const RunReport*>;
 
-/// The parts of a run to show: telemetry's only where every run of the folder has it, so that one
-/// column means one thing.
+/// The parts of a run to show. Telemetry is used only if every run of the folder has it, so that
+/// all cells of a column have the same meaning.
 const Breakdown* breakdown_of(const RunReport& run, bool use_telemetry) {
   if (use_telemetry) return &run.telemetry->subsystems;
   return run.log_parts ? &*run.log_parts : nullptr;
 }
 
-/// The parts that any of the runs has, each once, in order.
+/// The parts of all runs, each once, in order of first appearance.
 std::vector<const Part*> heads_of(const Runs& runs, bool use_telemetry) {
   std::vector<const Part*> heads;
   for (const RunReport* run : runs) {
@@ -82,7 +81,7 @@ void write_runs(TextPage& page, const Runs& runs) {
   page.table(table);
 }
 
-/// A figure of the set by its name, with its unit and footnote; nothing where it is absent.
+/// "; LABEL VALUE UNIT [n]" for a figure of system_fields(); "" if it is absent.
 std::string figure(TextPage& page, const SystemFacts& facts, const std::string& name,
                    const std::string& label) {
   const Field<SystemFacts>* const field = find_field(system_fields(), name);
@@ -92,7 +91,7 @@ std::string figure(TextPage& page, const SystemFacts& facts, const std::string& 
   return "; " + label + " " + text + unit + page.footnote(name);
 }
 
-/// As figure(), of runs whose power was measured.
+/// Like figure(), for the energy of runs whose power was measured.
 std::string energy_figure(TextPage& page, const std::optional<submission::SetEnergy>& energy) {
   if (!energy || !energy->energy_j) return "";
   constexpr char kName[] = "energy.energy_j";

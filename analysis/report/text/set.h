@@ -9,7 +9,7 @@
 
 namespace analysis::report {
 
-/// The runs of one folder as a table, and what they say together. `system` may be null.
+/// The runs of one folder as a table, after a summary from `system`, which may be null.
 void write_set(TextPage& page, const std::string& folder, const std::vector<const RunReport*>& runs,
                const SystemReport* system);
 

@@ -1,5 +1,4 @@
-// A table of text on a fixed number of columns.
-// Hides alignment and which column gives way when the table is too wide.
+// A text table that is shortened or split to fit a width.
 #include "analysis/report/text/table.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kGap = 2;
-/// Of "time to train [12]"; a shortened cell still says something.
+/// Wide tables first shorten their first column to this width, that of "time to train [12]".
 constexpr std::size_t kNarrowestName = 18;
 
 std::string cell_text(const std::string& text, std::size_t width, TextTable::Align align,

@@ -1,5 +1,4 @@
-// A table of text on a fixed number of columns.
-// Hides alignment and which column gives way when the table is too wide.
+// A text table that is shortened or split to fit a width.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,15 @@ class TextTable {
   enum class Align { kLeft, kRight };
 
   void add_column(const std::string& heading, Align align);
-  /// As many cells as columns; printable text.
+  /// REQUIRES: printable cells. Missing cells are empty; excess ones are dropped.
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
-  /// Writes the table indented by two blanks, at most `width` columns wide: the first
-  /// column is shortened first; when that is not enough, trailing columns go to a second table
-  /// below, which repeats it.
+  /// Writes the table indented by two blanks, at most `width` columns wide. A wide table first
+  /// shortens its first column, then moves trailing columns to further tables below, which repeat
+  /// the first column.
   void write(std::ostream& out, std::size_t width) const;
-  /// As a table of Markdown, with all of every cell.
+  /// Writes a Markdown table with unshortened cells.
   void write_markdown(std::ostream& out) const;
 
  private:

@@ -1,5 +1,4 @@
-// Text made safe to stand in XML.
-// Hides the escapes, and what may not stand there at all.
+// Text escaped for XML.
 #include "analysis/report/xml/element.h"
 
 #include "runner/base/printable.h"
@@ -7,7 +6,8 @@
 namespace analysis::report {
 namespace {
 
-/// U+FFFE and U+FFFF, the only characters that printable() leaves and XML 1.0 forbids, begin so.
+/// First two bytes of U+FFFE and U+FFFF, the only characters that printable() keeps but XML 1.0
+/// forbids.
 constexpr std::string_view kNoCharacter = "\xef\xbf";
 constexpr std::size_t kNoCharacterBytes = 3;
 

@@ -1,5 +1,4 @@
-// Text made safe to stand in XML.
-// Hides the escapes, and what may not stand there at all.
+// Text escaped for XML.
 #pragma once
 
 #include <string>
@@ -7,7 +6,8 @@
 
 namespace analysis::report {
 
-/// Printable, UTF-8, and safe as text and inside double-quoted attributes of XML 1.0.
+/// `text` as printable UTF-8, escaped for text and double-quoted attributes of XML 1.0. Characters
+/// that XML 1.0 forbids become '?'.
 std::string xml_text(std::string_view text);
 
 }  // namespace analysis::report

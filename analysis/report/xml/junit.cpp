@@ -1,5 +1,4 @@
 // Findings as JUnit XML.
-// Hides the format.
 #include "analysis/report/xml/junit.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ bool is_error(const Finding& finding) {
   return finding.severity == Finding::Severity::kError && finding.suppressed_because.empty();
 }
 
-/// The first error, which says most of why a file failed.
+/// The first error, as the most likely reason why the file failed.
 std::string reason_of(const JudgedFile& file) {
   const auto first = std::find_if(file.findings.begin(), file.findings.end(), is_error);
   return first == file.findings.end() ? "does not comply with its ruleset" : first->text;

@@ -1,5 +1,4 @@
 // Findings as JUnit XML, which continuous integration systems show as tests.
-// Hides the format.
 #pragma once
 
 #include <string>
@@ -9,9 +8,9 @@
 
 namespace analysis::report {
 
-/// The document as text with a line end: a test suite `suite` with a test case for each file, in
-/// the class of its folder; failed where the file's verdict is, with its errors as the message.
-/// Further findings stand in the case's output. Valid XML 1.0 whatever the texts hold.
+/// The document as text with a line end: a test suite `suite` with a test case for each file, whose
+/// class is the file's folder. The case fails with the file's errors if the verdict is FAIL, and is
+/// skipped if it is UNKNOWN. Other findings are in the case's output. Valid XML 1.0 for any input.
 std::string findings_junit(const std::vector<JudgedFile>& files, const std::string& suite);
 
 }  // namespace analysis::report

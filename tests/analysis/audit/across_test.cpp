@@ -1,4 +1,4 @@
-// What several sets of runs show together: copies, shared seeds, results far from others'.
+// Audit of several sets of runs: copies, shared seeds, results far from others'.
 #include "analysis/audit/across.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ class Tree {
         submission + "/results/" + system + "/cosmoflow/result_" + std::to_string(number) + ".txt",
         log.text(prefix));
   }
-  /// Rules and texts of what is told of a folder, "rule: text" each.
+  /// The findings about a folder, each as "rule: text".
   std::vector<std::string> told(const std::string& folder) const {
     const auto report = analysis::make_report({folder_.path().string()});
     std::vector<std::string> texts;
@@ -153,7 +153,7 @@ TEST(Curves, OfDifferentRunsThatAreEqualAreTold) {
                     Not(Contains(HasSubstr("run-repeated")))));
 }
 
-/// The seeds of two sets of different submissions.
+/// The findings about seeds in a submission with these `seeds`; another one has the seeds 0, 1, 2.
 std::vector<std::string> told_of_seeds(const std::vector<int>& seeds,
                                        const std::string& other_file = "own.cpp") {
   Tree tree;
@@ -186,14 +186,14 @@ TEST(Seeds, OfOtherCodeAreNotCompared) {
   EXPECT_THAT(told_of_seeds({1, 2, 0}, "other.cpp"), IsEmpty());
 }
 
-/// What is told of the first of several submissions with these times of an epoch, in s; ten runs
-/// each.
+/// The findings about the result of the first of several submissions with ten runs each. `epoch_s`
+/// has the seconds that are added to the 33 s of each run of a submission.
 std::vector<std::string> told_of_results(const std::vector<double>& epoch_s,
                                          const std::string& description = kDescription) {
   Tree tree;
   int seed = 0;
   for (std::size_t i = 0; i < epoch_s.size(); ++i) {
-    const std::string submission = "hpc_v0.7/s" + std::to_string(i);  // whose rules they keep
+    const std::string submission = "hpc_v0.7/s" + std::to_string(i);  // the logs meet its rules
     tree.describe(submission, "box", i == 0 ? description : kDescription);
     for (int run = 0; run < 10; ++run) {
       Log log = run_of(++seed);
@@ -208,7 +208,7 @@ std::vector<std::string> told_of_results(const std::vector<double>& epoch_s,
 }
 
 TEST(Results, FarFromThoseOfEqualMachinesAreWarnedOf) {
-  // 33 s each, and what is added: 66 s against 34.
+  // 33 s each and the added seconds: 66 s compared with 34.
   EXPECT_THAT(told_of_results({33, 1, 1, 1, 1}),
               testing::ElementsAre("result-outlier: 1.1 min, 94 % slower than 0.5667 min, the "
                                    "median of 4 other submissions with 8 NVIDIA Fast-100; up to "

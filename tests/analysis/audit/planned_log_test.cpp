@@ -1,5 +1,4 @@
-// What a planned run is told of the rules that no rule file holds.
-// Hides nothing.
+// Audit of a run before it starts.
 #include "analysis/audit/planned_log.h"
 
 #include <gmock/gmock.h>

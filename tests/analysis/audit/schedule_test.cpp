@@ -1,4 +1,4 @@
-// Evaluations held against the schedule of each benchmark: the first one, and the distances.
+// Evaluations compared with the schedule of each benchmark: the first one, and the distances.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -23,7 +23,8 @@ struct Case {
   std::string position;  ///< metadata member
 };
 
-/// What is told of the schedule of a closed log with evaluations at these positions: "rule: text".
+/// The findings about the schedule of a closed log with evaluations at these positions, each as
+/// "rule: text".
 std::vector<std::string> told(const Case& of, const std::vector<double>& positions) {
   Log log;
   log.add(0, "submission_benchmark", of.benchmark).add(0, "submission_division", "closed");
@@ -47,7 +48,7 @@ std::vector<std::string> told(const Case& of, const std::vector<double>& positio
 }
 
 TEST(FirstEvaluation, OfLoraIsAfterThoseThatItsBatchSizeLeavesOut) {
-  // 8: every 384 after 3 that are left out; 64: after 10.
+  // Batch 8: every 384 after 3 that are left out; batch 64: after 10.
   EXPECT_THAT(told({"llama2_70b_lora", "5.1", 8, "samples_count"}, {1536, 1920}), IsEmpty());
   EXPECT_THAT(told({"llama2_70b_lora", "5.1", 64, "samples_count"}, {4224, 4608}), IsEmpty());
   EXPECT_THAT(told({"llama2_70b_lora", "5.1", 16, "samples_count"}, {1536, 1920}),

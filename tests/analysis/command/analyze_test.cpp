@@ -1,5 +1,4 @@
-// The command: what goes where, and its exit codes.
-// Hides nothing.
+// The command `analyze`: its outputs and exit codes.
 #include "analysis/command/analyze.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
-// What users of `check` do about findings: hints, suppressions, scaling.json.
-// Hides logs that keep the rules of their round.
+// The options of `check` for answers to findings: hints, suppressions, scaling.json.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What `check` lists: rules of a benchmark, and rounds.
+// The lists of `check`: rules of a benchmark, and rounds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // `trainmark check --plot` and `--bootstrap`.
-// Hides the submission that is tested.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

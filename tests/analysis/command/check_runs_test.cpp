@@ -21,8 +21,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// A run of oc20 that was launched `number` hours after the first, and keeps all rules; one of 0
-/// minutes misses its target.
+/// The log of a run of oc20 that keeps all rules, launched `number` hours after the first. With 0
+/// minutes it misses its target.
 std::string run_of(int number, double minutes, double epoch = 20.0) {
   std::string log = checking::log_of(epoch, std::to_string(100 + number));
   if (minutes == 0.0) log.replace(log.find("\"value\": 0.03"), 13, "\"value\": 0.5");
@@ -31,7 +31,7 @@ std::string run_of(int number, double minutes, double epoch = 20.0) {
 
 class CheckRuns : public testing::Test {
  protected:
-  /// result_0.txt and so on in `folder`.
+  /// Writes result_0.txt and so on to `folder`, the runs `first`, `first` + 1 ... of run_of().
   void write(const std::string& folder, const std::vector<double>& minutes, int first = 0) {
     for (std::size_t i = 0; i < minutes.size(); ++i) {
       const int number = first + static_cast<int>(i);

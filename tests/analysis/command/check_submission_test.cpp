@@ -1,5 +1,4 @@
 // The command `check` on submissions, and its test of convergence.
-// Hides logs that keep the rules of their round.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -262,8 +261,8 @@ TEST_F(CheckSubmission, TestsTheConvergenceOfAFolderAlone) {
 TEST_F(CheckSubmission, TakesPointsOfTheUsersPrunedOrAll) {
   const base::TemporaryDirectory folder;
   CheckOptions custom = folder_options();
-  // 512 converges faster than 256, which is pruned therefore: runs of 20 at 256 are then slower
-  // than those of a larger batch, and pass.
+  // 512 converges faster than 256, so 256 is pruned. Then runs at 256 are below the smallest point,
+  // and with 20 epochs they are slow enough for it, and pass.
   custom.custom_rcps =
       folder.write("rcps.json", R"({"a": {"Benchmark": "oc20", "BS": 256, "Epochs to converge": )"
                                 R"([29, 30, 31, 30, 29, 30, 31, 30, 29, 31]},)"

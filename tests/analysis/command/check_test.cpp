@@ -1,4 +1,4 @@
-// The command `check`: verdicts, exit codes, and what goes where.
+// The command `check`: verdicts, exit codes and outputs.
 #include "analysis/command/check.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(Check, PassesGoodLogs) {
   EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL; audit: "));
 }
 
-/// good_log() begun at that time.
+/// good_log(), moved to begin at `begin_ms`.
 std::string log_of(double begin_ms) {
   made::Log log = made::good_log(made::rules_of("hpc", "1.0"), {"closed", "cosmoflow", "sgd", ""});
   const double shift_ms = begin_ms - log.front().time_ms;
@@ -85,7 +85,7 @@ TEST(Check, SaysOfWhatIsNoLogOnlyThat) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("submission_org")));
 }
 
-/// Judges a log of a benchmark that a round lists, but that there are no rules of.
+/// Options to judge a log of a benchmark that a round lists, but has no rules for.
 CheckOptions of_unknown_benchmark(const TemporaryDirectory& folder) {
   std::string log = good_log();
   log.replace(log.find("cosmoflow"), 9, "brand_new");
@@ -174,7 +174,7 @@ TEST(Check, WritesOneJsonDocument) {
 
 TEST(Check, TellsAuditFindingsBesideAVerdictThatTheyDoNotChange) {
   const TemporaryDirectory folder;
-  // The checker asks for a status and never looks at its value; this log's is 1.
+  // The rules require a status, but not a value of it; in this log it is 1.
   CheckOptions options = reading({folder.write("hpc_v1.0/result_1.txt", good_log())});
   const Outcome text = check(options);
   EXPECT_EQ(text.code, ExitCode::kSuccess);

@@ -1,5 +1,4 @@
 // A submission for tests of the command `check`: five runs of oc20 whose logs keep the rules.
-// Hides how such a log is made.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@
 
 namespace checking {
 
-/// oc20 at batch size 256 in HPC 3.0, converged in that epoch; every rule is kept.
+/// A log of oc20 at batch size 256 in HPC 3.0 that converged in `epoch` and keeps every rule.
 inline std::string log_of(double epoch, const std::string& seed) {
   static const auto rules = made::rules_of("hpc", "3.0");
   made::Log log = made::good_log(rules, {"closed", "oc20", "", ""});
@@ -37,7 +36,7 @@ inline std::string log_of(double epoch, const std::string& seed) {
   return made::text_of(log);
 }
 
-/// The same log of a run that was launched so many seconds later and took `time_to_train_s`.
+/// The log of the same run, launched `later_s` seconds later, with another time to train.
 inline std::string timed(const std::string& log, double later_s, double time_to_train_s) {
   std::istringstream lines(log);
   std::string text;
@@ -45,7 +44,7 @@ inline std::string timed(const std::string& log, double later_s, double time_to_
   for (std::string line; std::getline(lines, line);) {
     nlohmann::json record = nlohmann::json::parse(line.substr(line.find('{')));
     double time_ms = record["time_ms"].get<double>();
-    if (time_ms > 1e12) time_ms += 1000.0 * later_s;  // a date
+    if (time_ms > 1e12) time_ms += 1000.0 * later_s;  // a date, not a time since the start
     if (record["key"] == "run_start") start_ms = time_ms;
     if (record["key"] == "run_stop") time_ms = start_ms + 1000.0 * time_to_train_s;
     record["time_ms"] = static_cast<std::int64_t>(time_ms);
@@ -57,7 +56,7 @@ inline std::string timed(const std::string& log, double later_s, double time_to_
 class CheckedSubmission : public testing::Test {
  protected:
   CheckedSubmission() { write_runs(20.0); }
-  /// Five runs around that epoch.
+  /// Writes five runs that converge around `epoch`.
   void write_runs(double epoch) {
     for (int i = 0; i < 5; ++i) {
       write_run(i, log_of(epoch + (i % 3) - 1.0, std::to_string(100 + i)));

@@ -1,5 +1,4 @@
 // Calls the command `check` for tests.
-// Hides streams.
 #pragma once
 
 #include <sstream>
@@ -28,13 +27,13 @@ inline analysis::command::CheckOptions reading(const std::vector<std::string>& p
   return options;
 }
 
-/// Of cosmoflow in HPC 1.0.
+/// A log of cosmoflow in HPC 1.0 that keeps every rule.
 inline std::string good_log() {
   return made::text_of(
       made::good_log(made::rules_of("hpc", "1.0"), {"closed", "cosmoflow", "sgd", ""}));
 }
 
-/// "usage: " or "other: " and the message of the error; "" where there is none.
+/// "usage: " or "other: " and the message of the error; "" without an error.
 inline std::string refusal(const analysis::command::CheckOptions& options) {
   try {
     check(options);

@@ -1,5 +1,4 @@
 // The command `compare`.
-// Hides streams.
 #include "analysis/command/compare.h"
 
 #include <gmock/gmock.h>
@@ -102,9 +101,9 @@ TEST_F(Compare, TellsLayersOfBothBenchResults) {
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }), HasSubstr("/layers: must"));
 }
 
-/// `runs` runs in a folder, each `more_s` longer than the clean one and than the one before.
 class CompareLogs : public Compare {
  protected:
+  /// Writes `runs` runs to a folder; run i takes `more_s` + 0.1 i seconds longer than a clean one.
   std::string write_set(const std::string& name, int runs, double more_s,
                         const std::string& benchmark = "cosmoflow") {
     for (int i = 0; i < runs; ++i) {
@@ -187,7 +186,7 @@ TEST_F(CompareLogs, PairsSetsOfSubmissionsByTheirFolders) {
   EXPECT_EQ(name(0, 0), "one/results/large/cosmoflow");
   EXPECT_EQ(name(0, 1), "two/results/large/cosmoflow");
   EXPECT_EQ(document["groups"][0]["sides"][0]["label"], "A1");
-  // The fastest of the first path faces what has no namesake there.
+  // A set without a namesake in the first path is compared with the fastest set there.
   EXPECT_EQ(name(1, 0), "one/results/small/cosmoflow");
   EXPECT_EQ(name(1, 1), "two/results/other/cosmoflow");
   EXPECT_EQ(document["left_out"], json::array({options_.paths[1] + " has no runs of deepcam"}));

@@ -1,5 +1,4 @@
 // The command `history`.
-// Hides streams.
 #include "analysis/command/history.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +28,7 @@ using testing::Not;
 class History : public testing::Test {
  protected:
   void SetUp() override { options_.folder = folder_.path().string(); }
-  /// `more_s` longer than a clean run, on day `day`.
+  /// Writes a run on day `day` that takes `more_s` longer than a clean one.
   void write(int number, double day, double more_s, const std::string& revision, int batch) {
     own_log::Log log = own_log::clean();
     own_log::move(log["run_stop"], 1000.0 * more_s);

@@ -1,5 +1,4 @@
-// The command `package`: from run sets to a tree that the check of a submission passes.
-// Hides logs that keep the rules of their round.
+// The command `package`: makes run sets into a tree that passes the check of a submission.
 #include "analysis/command/package.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +82,7 @@ class Package : public testing::Test {
     const ExitCode code = analysis::command::package(options, out, people);
     return {code, out.str(), people.str()};
   }
-  /// Expects a refusal that says `why`, and that nothing is left of the attempt.
+  /// Expects a refusal that says `why` and leaves nothing behind.
   void expect_refusal(const PackageCommandOptions& options, const std::string& why) {
     const Outcome outcome = package(options);
     EXPECT_EQ(outcome.code, ExitCode::kNonCompliant) << outcome.people;
@@ -200,7 +199,7 @@ TEST_F(Package, RefusesTooFewRunsAndTooMany) {
 TEST_F(Package, TakesTheWindowOfAGroupWhoseScoreIsTheMedian) {
   for (int i = 1; i <= 7; ++i) {
     const std::string text = log(20.0 + (i % 3) - 1.0, std::to_string(100 + i));
-    // Launched the other way round.
+    // Launched in the reverse order.
     write_run("runs", i, checking::timed(text, 3600.0 * (7 - i), 60.0 * i * i));
   }
   PackageCommandOptions group = options();
@@ -314,7 +313,7 @@ TEST_F(Package, PutsWeakSetsAndTheirPrunedRunsIntoPlaces) {
   write_runs("runs", 7);
   folder_.write("runs/set.json", R"({"mode": "together"})");
   folder_.write("runs/set_summary.json", R"({"pruned": [2]})");
-  write_run("runs", 6, log(20.0, "101"));  // seed of the first
+  write_run("runs", 6, log(20.0, "101"));  // the seed of run 1
   const Outcome outcome = package(options());
   ASSERT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
   const std::string set = path("out/us/results/demo/weak/oc20/");

@@ -1,5 +1,5 @@
-// Every published log: the recorded verdict of mlcommons' checker, and the keys that it blames.
-// Hides where those logs are: beside the project, or absent.
+// Every published log gets the recorded verdict of MLCommons' checker, and the same failing keys.
+// Skipped unless the logs are in ../shared/mlperf_logs, outside of the project.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 const fs::path kLogs = "../shared/mlperf_logs";
 
-/// The verdict that counts: of HPC 0.7 that of the round's own checker, a fork.
+/// The record of the checker that counts: for HPC 0.7 the round's own, a fork.
 json recorded(const json& file) {
   const json& checker = file["mlcommons_checker"];
   return checker.contains("fork_checker") ? checker["fork_checker"] : checker;
@@ -31,7 +31,7 @@ class PublishedVerdicts : public testing::Test {
     files_ = json::parse(in)["files"];
   }
 
-  /// The recorded logs with their full paths, in the order of their names.
+  /// The paths of the recorded logs, by name.
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
     for (const auto& [name, file] : files_.items()) paths.push_back((kLogs / name).string());
@@ -67,7 +67,7 @@ TEST_F(PublishedVerdicts, HaveTheRoundOfTheirFolder) {
   }
 }
 
-/// What a log says of itself is enough, but for those whose clock started with the program.
+/// The content of a log determines its round, except in logs whose clock started with the program.
 TEST_F(PublishedVerdicts, TellTheirRoundWithoutTheirPath) {
   std::size_t told = 0, asked = 0;
   for (const std::string& path : paths()) {

@@ -1,5 +1,4 @@
-// The command `status`: runs that go on, that are silent, gone and ended.
-// Hides streams, and the time of day.
+// The command `status`: runs that are in progress, silent, gone and ended.
 #include "analysis/command/status.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +36,7 @@ class SetClock final : public base::Clock {
 
 class Status : public testing::Test {
  protected:
-  /// A log in its second epoch of three, 24 s into the run; the third evaluation is to come.
+  /// A log with two of three epochs, each evaluated. By clock_, its run began 24 s ago.
   static own_log::Log unfinished() {
     own_log::Log log = own_log::clean();
     log.erase("run_stop");
@@ -45,7 +44,7 @@ class Status : public testing::Test {
     return log;
   }
   void SetUp() override {
-    // Logs of these tests are of 2023; the file's own time is that of the test.
+    // The logs of these tests are of 2023; write() moves the times of the files to that date.
     clock_.now_ms = static_cast<std::int64_t>(own_log::kStartMs) + 25000;
   }
   void write(const std::string& name, const own_log::Log& log) {
@@ -126,7 +125,7 @@ TEST_F(Status, TellsWhatTheRunTellsOfItself) {
                            HasSubstr("input 11.1 %")));
   const json told = run_json();
   EXPECT_EQ(told["epochs_done"], 2.5);
-  // 21 s beside staging for 2.5 epochs: ten end 3 + 84 s after run_start.
+  // 2.5 epochs took 21 s without staging: ten end 3 + 84 s after run_start.
   EXPECT_NEAR(told["limit_s"].get<double>(), 87.0, 1e-9);
   EXPECT_EQ(told["ranks"], 4);
   EXPECT_EQ(told["mean_loss"], 0.25);
@@ -134,7 +133,7 @@ TEST_F(Status, TellsWhatTheRunTellsOfItself) {
 
 TEST_F(Status, ForeseesTheEndByEarlierRuns) {
   for (const char* const name : {"result_2.txt", "result_3.txt"}) write(name, own_log::clean());
-  own_log::Log other = own_log::clean();  // of another batch size: it tells nothing
+  own_log::Log other = own_log::clean();  // another batch size: not comparable
   other["global_batch_size"]["value"] = 128;
   write("result_4.txt", other);
   write("result_1.txt", unfinished());
@@ -160,7 +159,7 @@ TEST_F(Status, KeepsThePaceOfAResumedRunsOwnPart) {
   log.insert_after("run_start", own_log::record(1001, "resumed", true));
   write("result_1.txt", log);
   json told = live(getpid());
-  told["steps_before"] = 200;  // 0.5 epochs in 21 s beside staging, 7.5 to go
+  told["steps_before"] = 200;  // 0.5 epochs in 21 s without staging, 7.5 to go
   write_live(told);
   EXPECT_NEAR(run_json()["limit_s"].get<double>(), 24.0 + 7.5 * 42.0, 1e-9);
   fs::remove(folder_.path() / "results/box/cosmoflow/result_1.live.json");
@@ -173,10 +172,10 @@ TEST_F(Status, KnowsARunThatIsSilentOrGone) {
   clock_.now_ms += 90000;
   write_live(told);
   EXPECT_THAT(run(), HasSubstr("silent: no sign of life for 1 min 31 s, last seen in training"));
-  told["process"] = 1 << 22;  // beyond the kernel's largest
+  told["process"] = 1 << 22;  // above the kernel's largest process number
   write_live(told);
   EXPECT_THAT(run(), HasSubstr("gone: its process ended without a word"));
-  told["host"] = "elsewhere";  // nothing is known of processes there
+  told["host"] = "elsewhere";  // whose processes cannot be examined
   write_live(told);
   EXPECT_EQ(run_json()["state"], "silent");
 }
@@ -224,7 +223,7 @@ TEST_F(Status, ForeseesNothingOfARunThatIsThereOrSilent) {
   write("result_1.txt", log);
   clock_.now_ms += 10000;
   EXPECT_THAT(run(), HasSubstr("the target is reached"));
-  clock_.now_ms += 3600 * std::int64_t{1000};  // and the file itself may be a younger copy
+  clock_.now_ms += 3600 * std::int64_t{1000};  // the file itself may be a newer copy
   const json told = run_json();
   EXPECT_EQ(told["state"], "silent");
   EXPECT_EQ(told["elapsed_s"], 33.0);

@@ -1,5 +1,4 @@
 // Comparisons of bench results: figures, calibration, bad input.
-// Hides nothing.
 #include "analysis/comparison/bench_result.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +61,7 @@ TEST(BenchComparison, CallsEqualResultsEqual) {
   EXPECT_FALSE(comparison.distinguishable);
 }
 
-/// How often pairs of results with `steps` steps each are told apart.
+/// The number of pairs of results with `steps` steps each whose p-value is below 0.05.
 int told_apart(double first_mean, std::size_t steps, std::uint64_t pairs) {
   int found = 0;
   for (std::uint64_t i = 0; i < pairs; ++i) {

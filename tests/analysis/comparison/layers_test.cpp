@@ -1,5 +1,4 @@
-// Layers of two sides.
-// Hides nothing.
+// Comparison of layers.
 #include "analysis/comparison/layers.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Sets of runs against each other: factors, verdicts, calibration, conditions.
-// Hides nothing.
+// Comparisons of sets of runs: factors, verdicts, calibration, conditions.
 #include "analysis/comparison/run_comparison.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +25,7 @@ namespace keys = mllog::keys;
 
 constexpr ComparisonOptions kQuick = {1, 40, Per::kSystem};
 
-/// Runs whose parts vary on their own, by 3 % each, and that take `times` as long.
+/// Runs whose parts vary independently by 3 % each, and that take `times` times as long.
 std::vector<made::Run> drawn(std::size_t runs, double times, std::uint64_t seed) {
   base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
   const auto about = [&](double value) { return value * (1.0 + 0.03 * random.normal()); };
@@ -74,7 +73,7 @@ TEST(RunComparison, HasFactorsThatMultiplyToTheRatio) {
 TEST(RunComparison, FindsWhichFactorDiffers) {
   std::vector<made::Run> runs = drawn(5, 1.0, 1);
   made::Side first(runs);
-  for (made::Run& run : runs) {  // twice the epochs in the time of one
+  for (made::Run& run : runs) {  // twice the epochs in the same time
     run.epochs *= 2.0;
   }
   made::Side second(runs);
@@ -142,14 +141,14 @@ TEST(RunComparison, AdjustsForAllThatIsToldTogether) {
   EXPECT_DOUBLE_EQ(alone, 2.0 / 252.0);
   EXPECT_DOUBLE_EQ(*together[0].total->p_value, 5.0 * alone);
   EXPECT_TRUE(together[0].total->distinguishable);
-  // Of more sides, no p-value of five runs each could be small enough.
+  // With more sides, no p-value of five runs each could be small enough.
   others.push_back(&second.get());
   const auto more = compare_runs(first.get(), others, {});
   EXPECT_FALSE(more[0].total->p_value);
   EXPECT_THAT(verdict("A", "B", more[0]), HasSubstr("in 6 comparisons at once"));
 }
 
-/// Where the true ratio lies in the interval: about 95 of 100 times, few runs or many.
+/// The interval contains the true ratio in about 95 of 100 pairs, with few runs or many.
 TEST(RunComparison, HasIntervalsThatHoldTheTruth) {
   for (const std::size_t runs : {4, 5, 10}) {
     int held = 0;
@@ -246,7 +245,7 @@ TEST(Conditions, OfEqualSidesAreNotTold) {
   EXPECT_FALSE(comparison.inside);
 }
 
-/// A condition, what makes it differ on the second side, and what is told of that side.
+/// A condition, a change that makes it differ on the second side, and its text for that side.
 struct Condition {
   std::string what, told;
   std::function<void(made::Side&)> change;

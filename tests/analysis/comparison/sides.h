@@ -1,5 +1,4 @@
-// Sides of comparisons that tests make themselves.
-// Hides how facts are filled.
+// Synthetic sides of comparisons.
 #pragma once
 
 #include <deque>
@@ -11,7 +10,7 @@
 
 namespace made {
 
-/// Seconds of a run that succeeded; what is left of ttt_s is outside of all intervals.
+/// Seconds of a run that succeeded; the rest of ttt_s is outside of all intervals.
 struct Run {
   double ttt_s = 100.0, staging_s = 10.0, eval_s = 20.0, train_s = 60.0, epochs = 5.0;
 };
@@ -43,7 +42,7 @@ class Side {
         {"result_" + std::to_string(facts_.size()) + ".txt", &facts_.back(), nullptr, nullptr, {}});
     return facts_.back();
   }
-  /// The figures of the set that comparisons read.
+  /// Computes the figures of the set that comparisons read.
   void rate() {
     std::vector<analysis::SetMember> members;
     for (const auto& run : side_.runs) members.push_back({run.file_name, run.facts});

@@ -1,5 +1,4 @@
-// Exchanges, draws and adjustments against answers worked out by hand.
-// Hides nothing.
+// Permutation tests, adjustments and bootstrap, compared with answers worked out by hand.
 #include "analysis/comparison/significance.h"
 
 #include <gmock/gmock.h>
@@ -19,9 +18,9 @@ using testing::Optional;
 TEST(ExchangePValue, CountsTheWaysThatAreAsFar) {
   // Of the 6 ways to choose 2 of {1, 2, 3, 4}: {1, 2} and {3, 4} are as far apart.
   EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}, 1), 2.0 / 6.0);
-  // {1, 3} has 1 of distance, as have {2, 4} and its mirror; {1, 2} and {3, 4} have 2.
+  // {1, 3} and {2, 4} have a distance of 1; {1, 2} and {3, 4} have 2.
   EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{1.0, 3.0}, std::vector{2.0, 4.0}, 1), 4.0 / 6.0);
-  // Only {5} and the one way of {9} are as far as that.
+  // Of the 4 ways to choose one value, only {9} is as far apart.
   EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{9.0}, std::vector{1.0, 2.0, 3.0}, 1), 1.0 / 4.0);
 }
 

@@ -1,5 +1,4 @@
 // The factors of a run's time to train.
-// Hides nothing.
 #include "analysis/comparison/time_account.h"
 
 #include <gmock/gmock.h>
@@ -65,7 +64,7 @@ TEST(TimeAccount, CountsAllButStagingAndEvaluationWhereNoEpochIsMarked) {
 }
 
 TEST(TimeAccount, SumsUpWhereIntervalsOverlap) {
-  // 15 s of staging go on beside the first epoch.
+  // 15 s of staging overlap the first epoch.
   const TimeAccount account = account_of(made::facts({100.0, 25.0, 20.0, 70.0, 5.0})).value();
   EXPECT_EQ(account.train_s, 55.0);
   EXPECT_EQ(account.other_s, 0.0);

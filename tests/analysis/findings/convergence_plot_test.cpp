@@ -1,5 +1,4 @@
-// What the pictures of reference points show, before it is drawn.
-// Hides nothing.
+// The data of plots of reference points.
 #include "analysis/findings/convergence_plot.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +13,7 @@ using analysis::submission::RcpOutcome;
 using analysis::submission::RcpResult;
 using analysis::submission::ReferenceCurve;
 
-/// The value of a line of the plot at one of its places.
+/// The value of a plotted line at one of its batch sizes.
 double value_at(const PlotLine& line, double batch_size) {
   for (const PlotPlace& place : line) {
     if (std::abs(place.batch_size - batch_size) < 1e-6 * batch_size) return place.value;

@@ -1,5 +1,4 @@
-// The catalogue of all rules, and what is said of one of them.
-// Hides nothing.
+// The catalogue of all rules, and the explanation of one.
 #include "analysis/findings/rule_catalogue.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +43,7 @@ TEST(RuleCatalogue, HoldsEachRuleOfEachPartOnce) {
   }
 }
 
-/// The names of `text`'s literals that look like those of rules with a family: "power.log".
+/// The string literals of `text` that look like names of rules in one of `families`: "power.log".
 std::set<std::string> rule_names_of(const std::string& text,
                                     const std::set<std::string>& families) {
   static const std::regex name("\"([a-z]+)[./][a-z]+(-[a-z]+)*\"");

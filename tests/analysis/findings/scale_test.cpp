@@ -1,5 +1,4 @@
-// Axes: where numbers lie and which are marked.
-// Hides nothing.
+// Scales of axes: positions of values, and tick marks.
 #include "analysis/findings/scale.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
-// The index of past runs: follows its files, finds what is asked, and can always be made anew.
-// Hides how results are written.
+// The index of past runs: updates, queries, rebuilding.
 #include "analysis/history/index.h"
 
 #include <gmock/gmock.h>
@@ -127,7 +126,7 @@ TEST_F(HistoryIndex, FindsWhatIsAsked) {
   query.revision = "abc";
   EXPECT_THAT(find(query), IsEmpty());
   query = {};
-  query.workload = "' OR 1 --";  // what is asked is never a part of the statement
+  query.workload = "' OR 1 --";  // texts of a query are never part of the SQL statement
   EXPECT_THAT(find(query), IsEmpty());
 }
 

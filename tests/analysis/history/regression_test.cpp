@@ -1,5 +1,4 @@
-// Newest runs against the last good ones.
-// Hides how past runs are made.
+// Newest runs compared with the last good ones.
 #include "analysis/history/regression.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +18,7 @@ using testing::IsEmpty;
 
 class Regressions : public testing::Test {
  protected:
-  /// `count` runs at a revision, later than all before, about `ttt_s` long.
+  /// Adds `count` runs of a revision, later than all others, that take about `ttt_s`.
   void add(const std::string& revision, int count, double ttt_s, const std::string& batch = "64") {
     for (int i = 0; i < count; ++i) {
       PastRun run;
@@ -90,7 +89,7 @@ TEST_F(Regressions, SayThatTheNewestFailed) {
   runs_[0].outcome = "aborted";
   EXPECT_EQ(trends()[0].change, Change::kFailing);
   EXPECT_EQ(trends()[0].failed, 1u);
-  EXPECT_EQ(trends()[0].figures.size(), 2u);  // of those that did not
+  EXPECT_EQ(trends()[0].figures.size(), 2u);  // of the runs that did not fail
   EXPECT_FALSE(trends()[0].figures[0].p_value.value_or(1.0) < 0.04);
   EXPECT_THAT(sentence(trends()[0]), HasSubstr("1 of the newest failed"));
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The HTML report in headless Chromium: what is drawn is held against the JSON of the same logs.
+"""Compares the HTML report, in headless Chromium, with the JSON of the same logs.
 
 Reads the series back from the drawn charts, counts drawn pixels, clicks legend entries and headings, filters, prints, and
-fails on any message of the console. Pages of a run of this program, one submission, and a whole round.
+fails on any console message. The pages are of a run of this program, of a submission, and of a whole round.
 
   browser.py TRAINMARK [--mpiexec MPIEXEC] [--screenshots FOLDER]
 
-With --mpiexec the run is a real one, of DLRM on two ranks; else, and beside it, one as it would lie on disk.
+The run of this program is made up. With --mpiexec, the page of a real run, of DLRM on two ranks, is checked, too.
 """
 
 import argparse
@@ -42,7 +42,7 @@ if not os.path.exists(DRIVER):
 MOST_SECONDS = 2.0  # for a thousand logs to open
 MOST_BYTES = 5 * 2**20
 EVALUATIONS = 40
-COSMOFLOW = 0.124  # its target
+COSMOFLOW = 0.124  # the benchmark's target
 DLRM = {"workload": "dlrm", "epochs": 1, "target": {"quality": 0.6}, "evaluation": {"per_epoch": 10}, "clear_caches": "never",
         "threads": 1, "model": {"embedding_width": 16, "bottom": [64, 32, 16], "top": [64, 32, 1], "tables": "small"},
         "training": {"global_batch_size": 256}, "optimizer": {"name": "adagrad"}, "embeddings": {"optimizer": "adagrad"},
@@ -62,7 +62,7 @@ def near(one, other, what, tolerance=1e-5):
 
 
 def log_text(slower, seed, batch):
-    """A successful CosmoFlow run of EVALUATIONS epochs; `slower` stretches it."""
+    """The log of a successful CosmoFlow run of EVALUATIONS epochs; its times are multiplied by `slower`."""
     start, lines = 1_700_000_000_000, []
 
     def add(ms, key, value=None, **metadata):
@@ -96,7 +96,7 @@ def log_text(slower, seed, batch):
 
 
 def write_submission(folder, systems, runs):
-    """`systems`: name -> (nodes, slower)."""
+    """Writes results and descriptions of `systems`: name -> (nodes, slower)."""
     for name, (nodes, slower) in systems.items():
         results = folder / "results" / name / "cosmoflow"
         results.mkdir(parents=True)
@@ -110,7 +110,7 @@ def write_submission(folder, systems, runs):
 
 
 def write_own_run(folder, ranks):
-    """A run of this program as it lies on disk: log, telemetry and trace."""
+    """Writes a made-up run of this program: log, telemetry and trace."""
     folder.mkdir(parents=True)
     (folder / "result_1.txt").write_text(log_text(1.0, 1, 64))
     wall = (3000 + sum(10000 * (1 + 0.01 * ((7 + epoch) % 5)) for epoch in range(1, EVALUATIONS + 1))) / 1000
@@ -135,7 +135,7 @@ def write_own_run(folder, ranks):
 
 
 def real_run(trainmark, mpiexec, folder):
-    """DLRM on two ranks until the target, traced."""
+    """Runs DLRM on two ranks, with a trace."""
     data = folder.parent / "clicks"
     subprocess.run([trainmark, "generate", "dlrm", data, "--samples", "60000", "--test-samples", "10240"], check=True, capture_output=True)
     config = dict(DLRM, dataset={"train": str(data / "train.bin"), "test": str(data / "test.bin")},
@@ -168,7 +168,7 @@ class Page:
         return self.run("return Array.from(document.querySelectorAll('canvas'), c => c.id)")
 
     def show(self, chart):
-        """Scrolls there and waits until it is drawn, as a reader would see it."""
+        """Scrolls to the chart, as a reader would, and waits until it is drawn."""
         self.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", chart)
         for _ in range(100):
             if self.run("return Boolean(Chart.getChart(arguments[0]))", chart):
@@ -186,7 +186,7 @@ class Page:
         return self.run("return Chart.getChart(arguments[0]).data.labels", chart)
 
     def drawn_pixels(self, chart):
-        """Pixels with a colour that is no grey: neither axis nor text."""
+        """Counts coloured pixels, which excludes axes and text: these are grey."""
         return self.run(
             "const c = document.getElementById(arguments[0]);"
             "const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {willReadFrequently: true});"
@@ -197,7 +197,7 @@ class Page:
             "return n", chart)
 
     def click_legend(self, chart, index):
-        """With the mouse, where the legend's entry is."""
+        """Clicks the legend's entry with the mouse."""
         self.run("document.getElementById(arguments[0]).scrollIntoView({block: 'end'})", chart)
         place = self.run(
             "const c = Chart.getChart(arguments[0]), b = c.legend.legendHitBoxes[arguments[1]], r = c.canvas.getBoundingClientRect();"
@@ -222,7 +222,7 @@ class Page:
     def filter(self, text):
         box = self.driver.find_element("id", "filter")
         box.clear()
-        box.send_keys(text + " ")  # a change even where the text is none
+        box.send_keys(text + " ")  # an input event even if `text` is empty
         box.send_keys("\b")
         time.sleep(0.4)
 
@@ -282,7 +282,7 @@ def check_own_run(page, report, target):
 
 
 def check_made_run(page, report):
-    """What is known of a run that was made up."""
+    """Checks figures known from how the run was made up."""
     (steps,) = page.datasets("steps0")
     expect(len(steps["data"]) == 11, f"11 buckets from 370 to 380, got {len(steps['data'])}")
     (run,) = report["files"].values()
@@ -337,7 +337,7 @@ def check_sort_and_filter(page, report):
 
 
 def check_access(page):
-    """What a screen reader and a keyboard need."""
+    """Checks what screen readers and keyboards need."""
     lacking = page.run("return Array.from(document.querySelectorAll('canvas')).filter(c => !c.getAttribute('aria-label') "
                        "|| c.getAttribute('role') !== 'img').map(c => c.id)")
     expect(not lacking, f"no text for {lacking}")
@@ -348,14 +348,14 @@ def check_access(page):
 
 
 def check_print(page):
-    """Printing draws all charts."""
+    """Checks that printing draws all charts."""
     pdf = base64.b64decode(page.driver.print_page())
     expect(pdf.startswith(b"%PDF") and len(pdf) > 20000, f"a printed page of {len(pdf)} bytes")
     expect(all(page.run("return Boolean(Chart.getChart(arguments[0]))", chart) for chart in page.ids()), "all charts printed")
 
 
 def check_dark_print(page):
-    """A dark page is printed in the colours of the light one, and is dark again behind that, with its tables as they were."""
+    """Checks that a dark page is printed in light colours, and is then dark again with tables folded as before."""
     closed = "return document.querySelectorAll('details.data:not([open])').length"
     colour = "return Chart.getChart('spread0').data.datasets[0].borderColor"
     page.show("spread0")

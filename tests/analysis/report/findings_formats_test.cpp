@@ -1,5 +1,4 @@
 // Findings as SARIF and as JUnit XML, read back.
-// Hides the schema of SARIF.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +31,7 @@ std::vector<JudgedFile> two_files() {
   return {good, bad};
 }
 
-/// Every byte, alone and in sequences that are no characters.
+/// Markup, invalid UTF-8 sequences, and every byte.
 std::string hostile() {
   std::string text = "]]>--><!&\"' \xef\xbf\xbe \xef\xbf\xbf \xed\xa0\x80 \xf4\x90\x80\x80 ";
   for (int byte = 0; byte < 256; ++byte) text += static_cast<char>(byte);
@@ -50,7 +49,7 @@ json sarif_of(const std::vector<JudgedFile>& files) {
   return json::parse(findings_sarif(files, "1.2.3"));
 }
 
-// SARIF 2.1.0, OASIS standard: the properties that its schema requires of each object.
+// The properties that the schema of SARIF 2.1.0 (OASIS standard) requires of each object.
 
 void expect_members(const json& object, const std::vector<std::string>& required) {
   ASSERT_TRUE(object.is_object()) << object;
@@ -144,7 +143,7 @@ TEST(Junit, IsWellFormedWhateverTheTextsHold) {
     golden::Xml xml(text);
     EXPECT_TRUE(xml.is_well_formed()) << text;
     EXPECT_EQ(xml.elements("testcase").size(), files.size());
-    // What is written is UTF-8.
+    // dump() throws for invalid UTF-8.
     EXPECT_NO_THROW(static_cast<void>(json(text).dump()));
   }
 }

@@ -1,5 +1,4 @@
-// Reference points and tested sets made up for pictures.
-// Hides their figures.
+// Made-up reference points and tested sets for tests of plots.
 #pragma once
 
 #include <string>
@@ -9,7 +8,8 @@
 
 namespace golden {
 
-/// Three batch sizes, of which 512 is pruned: its mean, 40, is above the line from 20 to 30.
+/// Three batch sizes. The middle one, 512, is pruned: its mean, 40, is above the line from 20
+/// to 30.
 inline analysis::submission::ReferenceSet three_points() {
   analysis::submission::ReferenceSet set;
   set.usage = "hpc";
@@ -44,7 +44,7 @@ inline analysis::ConvergencePlot plot_of(std::vector<analysis::PlottedSet> sets 
   return analysis::convergence_plot(three_points(), {}, std::move(sets));
 }
 
-/// A plot of points that the curve of no set could hold.
+/// A plot whose points are all pruned, without curve and limits.
 inline analysis::ConvergencePlot all_pruned() {
   analysis::ConvergencePlot plot = plot_of();
   for (auto& point : plot.points) point.pruned = true;
@@ -53,14 +53,14 @@ inline analysis::ConvergencePlot all_pruned() {
   return plot;
 }
 
-/// Without points, and with one only.
+/// A plot of the first `points` reference points.
 inline analysis::ConvergencePlot plot_of_first(std::size_t points) {
   analysis::submission::ReferenceSet set = three_points();
   set.points.resize(points);
   return analysis::convergence_plot(set, {});
 }
 
-/// Every byte, alone and in sequences that are no characters.
+/// Markup, invalid UTF-8 sequences, and every byte.
 inline std::string hostile_text() {
   std::string text =
       "]]>--><!&\"'<script> \xef\xbf\xbe \xef\xbf\xbf \xed\xa0\x80 \xf4\x90\x80\x80 ";

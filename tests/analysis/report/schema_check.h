@@ -1,5 +1,4 @@
-// Whether a JSON document is what a JSON Schema says.
-// Hides the library.
+// Validates JSON documents against a JSON Schema (draft 7).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +10,7 @@
 
 namespace schema_check {
 
-/// The first fault; "" for a document that fits.
+/// The first error and its place; "" for a valid document.
 inline std::string fault(const std::string& schema_text, const nlohmann::json& document) {
   const nlohmann::json schema_json = nlohmann::json::parse(schema_text);
   valijson::Schema schema;

@@ -24,7 +24,7 @@ constexpr char kSet[] = "training_v4.0/us/results/box/resnet/";
 
 enum class Kind { kComplies, kBreaksARule, kAborted };
 
-/// A log whose run takes so long.
+/// A log whose run takes `run_s` seconds.
 std::string log_of(double run_s, Kind kind = Kind::kComplies) {
   const auto rules = made::rules_of("training", "4.0");
   made::Log log = made::good_log(rules, {"open", "resnet", "", ""});
@@ -41,7 +41,7 @@ std::string log_of(double run_s, Kind kind = Kind::kComplies) {
   return made::text_of(log);
 }
 
-/// Five runs of 10 to 50 s; of the first ones, what they are.
+/// Five runs of 10 to 50 s. `kinds` holds the kinds of the first ones; the others comply.
 Report report_of(const std::vector<Kind>& kinds, const analysis::ReadOptions& options = {}) {
   const base::TemporaryDirectory folder;
   for (std::size_t i = 0; i < 5; ++i) {

@@ -1,5 +1,4 @@
-// Summaries of run sets, from logs that comply and logs that do not.
-// Hides how the logs are made.
+// Summaries of sets of runs, from logs that comply and logs that do not.
 #include "analysis/report/set_summary.h"
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ using testing::Not;
 
 class SetSummaryTest : public testing::Test {
  protected:
-  /// A log that complies, whose run takes so long.
+  /// A log that complies, whose run takes `run_s` seconds and whose times are `start_s` later.
   static made::Log log(double start_s, double run_s) {
     const auto rules = made::rules_of("training", "4.0");
     made::Log log = made::good_log(rules, {"open", "resnet", "", ""});

@@ -1,5 +1,4 @@
-// No verdict changes with what may happen to a log on its way, or with the order of files.
-// Hides the logs and the changes, in log_changes.h.
+// Verdicts do not depend on harmless changes of a log (log_changes.h) or on the order of files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +24,7 @@ const RuleBook& book() {
   return rules;
 }
 
-/// Verdict, keys, and the rules of the findings that count, without their places.
+/// Verdict, failing keys, and the rules of the errors, without their places.
 std::string verdict_of(const CheckedFile& file) {
   std::string text = file.judgement.passes ? "SUCCESS" : "FAIL";
   for (const std::string& key : file.judgement.failing_keys) text += " " + key;
@@ -49,7 +48,7 @@ std::string verdict_of(const std::string& log, const std::string& round) {
   return verdict_of(analysis::check_logs({"-"}, book(), options).files.at(0));
 }
 
-/// The round that a log is judged by where it lies; "" for one without rules.
+/// The round chosen for a log at its path; "" for a round without rules.
 std::string round_of(const fs::path& path) {
   const CheckReport report = analysis::check_logs({path.string()}, book(), {});
   const CheckedFile& file = report.files.at(0);
@@ -57,7 +56,7 @@ std::string round_of(const fs::path& path) {
   return round->no_rules_because.empty() ? round->name() : "";
 }
 
-/// Logs whose verdict `excepted` says may change are left out.
+/// Expects that no change alters a log's verdict. Skips logs that contain a text of `excepted`.
 void expect_same_verdicts(const std::vector<Named>& changes,
                           const std::vector<std::string>& excepted = {}) {
   int tried = 0;
@@ -83,8 +82,8 @@ TEST(AVerdict, DoesNotDependOnLineEndsPrefixesAndForeignLines) {
 }
 
 TEST(AVerdict, DoesNotDependOnHowManyRanksSayIt) {
-  // Of DLRM's and ResNet-50's tensors the rules of 1.0 to 4.0 want each named once, not by every
-  // rank: mlcommons' checker fails such a log, and so does this.
+  // The rules of 1.0 to 4.0 want each weight tensor of DLRM and ResNet-50 named once, not by every
+  // rank. Like mlcommons' checker, this program fails logs that repeat them.
   const std::string once = "\"weights_initialization\"";
   expect_same_verdicts({{"three ranks", log_changes::three_ranks()}}, {once});
 }

@@ -1,5 +1,5 @@
-// Reads XML 1.0 and accepts nothing but well-formed text: elements, attributes, text, the five
-// entities; no comments, no other declarations. Hides the parser.
+// A reader of well-formed XML 1.0 with elements, attributes, text and the five entities. Rejects
+// everything else, also comments and declarations other than the first.
 #pragma once
 
 #include <cctype>
@@ -13,8 +13,8 @@ namespace golden {
 struct XmlElement {
   std::string tag;
   std::map<std::string, std::string> attributes;  ///< as written
-  std::string text;                               ///< of its own, as written
-  std::string within;                             ///< the classes of what it stands in, outer first
+  std::string text;                               ///< directly in the element, as written
+  std::string within;                             ///< the enclosing elements' classes, outer first
 
   double number(const std::string& attribute) const { return std::stod(attributes.at(attribute)); }
 };
@@ -23,7 +23,7 @@ class Xml {
  public:
   explicit Xml(const std::string& text) : text_(text) {}
 
-  /// Whether all of it is one element behind a declaration. Call first, and once.
+  /// Whether the text is a declaration and one element. REQUIRES: called once, before elements().
   bool is_well_formed() {
     const auto end = text_.find("?>");
     if (!text_.starts_with("<?xml ") || end == std::string::npos) return false;
@@ -33,7 +33,7 @@ class Xml {
     blanks();
     return at_ == text_.size();
   }
-  /// In the order of their beginnings; only those of a class unless that is "".
+  /// Elements named `tag` in the order of their start tags; only those of class `css` unless "".
   std::vector<XmlElement> elements(const std::string& tag, const std::string& css = "") const {
     std::vector<XmlElement> chosen;
     for (const XmlElement& one : elements_) {
@@ -72,7 +72,7 @@ class Xml {
     }
     return true;
   }
-  /// Up to `end`, which is not taken.
+  /// Moves to the next `end`, or returns false if there is none or a character is not allowed.
   bool characters(char end) {
     while (at_ < text_.size() && text_[at_] != end) {
       const auto byte = static_cast<unsigned char>(text_[at_]);

@@ -1,5 +1,4 @@
 // Sets drawn from the reference's runs, against exact distributions.
-// Hides binomial coefficients.
 #include "analysis/submission/bootstrap.h"
 
 #include <gmock/gmock.h>
@@ -105,7 +104,7 @@ TEST(Bootstrap, HistogramHoldsEverySetOnce) {
 }
 
 TEST(Bootstrap, DrawsAsManyRunsAsASubmissionNeeds) {
-  // More runs a set, less spread: the mean of 8 of 10 against 3 of 5.
+  // More runs per set have less spread: the mean of 8 of 10 against 3 of 5.
   const ReferenceSet ten = set_of(kTwoValues.points[0].converged_after, 10);
   const Bootstrap few = bootstrap(kTwoValues, RcpEra::kHead, 256, 0);
   const Bootstrap many = bootstrap(ten, RcpEra::kHead, 256, 0);

@@ -1,5 +1,4 @@
-// Energy of runs and sets, worked out by hand, in submissions.
-// Hides the trees and logs, in submission_tree.h and power_logs.h.
+// Energy of runs and sets in submissions, against values computed by hand.
 #include "analysis/submission/energy.h"
 
 #include <gmock/gmock.h>
@@ -31,8 +30,8 @@ constexpr char kWeak[] = "us/results/demo/weak/oc20";
 /// Out of order, so that the runs by time are 2, 0, 4, 1, 3.
 constexpr std::array kTimes_s = {80, 100, 70, 120, 90};
 
-/// Five runs that take kTimes_s. Run i: node 0 is given 100 (i + 1) W with factor 0.9, node 1 1 to
-/// 60 W in 60 seconds, a switch 50 W with factor 0.5. By hand: 0.9 * 100 (i + 1) = 90 (i + 1) W;
+/// Five runs that take kTimes_s. Run i: node 0 draws 100 (i + 1) W with factor 0.9, node 1 draws 1
+/// to 60 W in 60 seconds, a switch 50 W with factor 0.5. By hand: 0.9 * 100 (i + 1) = 90 (i + 1) W;
 /// (1 + ... + 60) / 60 = 30.5 W; 25 W. Together 90 (i + 1) + 55.5 W.
 class EnergyOfASubmission : public testing::Test {
  protected:
@@ -83,8 +82,8 @@ TEST_F(EnergyOfASubmission, IsItsPowerTimesTheTimeToTrain) {
 }
 
 TEST_F(EnergyOfASubmission, IsTheMeanOfTheRunsThatCountByTime) {
-  // Of 70, 80, 90, 100, 120 s the fastest and the slowest go, whatever their energy: runs 0, 1 and
-  // 4 stay, with 80 * 145.5, 100 * 235.5 and 90 * 505.5 J: 80685 / 3 = 26895 J.
+  // Of 70, 80, 90, 100, 120 s the fastest and the slowest are dropped, whatever their energy. Runs
+  // 0, 1 and 4 remain, with 80 * 145.5, 100 * 235.5 and 90 * 505.5 J: 80685 / 3 = 26895 J.
   const PackageReport report = tree_.check();
   const SetEnergy& energy = report.sets.at(0).energy.value();
   EXPECT_THAT(counting(energy), ElementsAre("result_0.txt", "result_1.txt", "result_4.txt"));
@@ -103,8 +102,8 @@ TEST_F(EnergyOfASubmission, IsScaledAsTheTimeIs) {
 }
 
 TEST_F(EnergyOfASubmission, LetsAFailingRunTakeThePlaceOfTheSlowest) {
-  // Run 0 fails: of 70, 90, 100, 120 s only the fastest goes. 100 * 235.5, 120 * 415.5 and
-  // 90 * 505.5 J: 118905 / 3 = 39635 J.
+  // Run 0 fails: of 70, 90, 100, 120 s only the fastest is dropped. 100 * 235.5, 120 * 415.5 and 90
+  // * 505.5 J: 118905 / 3 = 39635 J.
   tree_.set_failing({"result_0.txt"});
   const PackageReport one = tree_.check();
   EXPECT_THAT(counting(*one.sets.at(0).energy),
@@ -162,7 +161,7 @@ TEST_F(EnergyOfASubmission, TellsOfFoldersInPlaceOfFiles) {
   tree_.write(folder + "/power/result_4", "a file");
   const PackageReport run = tree_.check();
   EXPECT_THAT(rules_of(run), ElementsAre("power.missing", "package.dropped-run"));
-  // It counts as the slowest: of 70, 80, 100, 120 s the fastest goes.
+  // It counts as the slowest: of 70, 80, 100, 120 s the fastest is dropped.
   EXPECT_THAT(counting(*run.sets.at(0).energy),
               ElementsAre("result_0.txt", "result_1.txt", "result_3.txt"));
 }

@@ -1,5 +1,4 @@
-// Each rule of the package check, kept by one tree and broken alone by another.
-// Hides the trees, in submission_tree.h.
+// Each rule of the package check: one tree keeps all rules, others break one each.
 #include "analysis/submission/package_check.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +47,7 @@ TEST(PackageCheck, FindsNothingInATreeThatKeepsEveryRule) {
 TEST(PackageCheck, WritesNothingIntoTheTree) {
   const SubmissionTree tree;
   MadeLog fast;
-  fast.epoch = 19;  // a factor that the official checker would write down
+  fast.epoch = 19;  // the official checker would write its factor to scaling.json
   SubmissionTree scaled;
   scaled.write_runs(kFolder, fast, 5);
   for (const SubmissionTree* const one : {&tree, static_cast<const SubmissionTree*>(&scaled)}) {

@@ -1,5 +1,4 @@
-// What the rounds ask of submissions, and the list of the rules of their check.
-// Hides nothing.
+// The requirements of the rounds on submissions, and the rules of the package check.
 #include "analysis/submission/package_facts.h"
 
 #include <gmock/gmock.h>

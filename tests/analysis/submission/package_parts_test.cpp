@@ -1,5 +1,4 @@
 // Seeds, descriptions, power and repository rules, each broken alone.
-// Hides the trees, in submission_tree.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -284,12 +283,12 @@ TEST(SystemDescription, MayBeLargerThanAThroughputRun) {
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.log-nodes"));
 }
 
-/// A minute's readings.
+/// A minute of readings of constant power.
 std::vector<golden::Reading> constant_power(double watts) {
   return golden::readings(60, [&](int) { return watts; });
 }
 
-/// Power of every run: two nodes and a switch.
+/// Writes power logs of every run: two nodes and a switch.
 void write_power(SubmissionTree& tree) {
   for (int i = 0; i < 5; ++i) {
     const std::string folder = fmt::format("{}/power/result_{}/", kFolder, i);

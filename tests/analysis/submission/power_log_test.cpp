@@ -1,5 +1,4 @@
-// Power logs: figures worked out by hand, and every fault alone.
-// Hides the records, in power_logs.h.
+// Power logs: figures against values computed by hand, and every fault alone.
 #include "analysis/submission/power_log.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +41,7 @@ std::vector<std::string> texts_of(const PowerLog& log) {
   return texts;
 }
 
-/// Readings of 500 W after each of 60 seconds.
+/// Readings of 500 W, one after each of 60 seconds.
 std::vector<Reading> steady() {
   return readings(60, [](int) { return 500.0; });
 }
@@ -62,8 +61,9 @@ TEST(PowerLog, RatesConstantPower) {
 }
 
 TEST(PowerLog, WeighsEachReadingWithTheTimeSinceTheOneBefore) {
-  // 1 to 61 W after each of 61 seconds, but the last after half a second: 1 + ... + 60 = 1830 J,
-  // and 61 W * 0.5 s = 30.5 J; then 0.5 s until the stop that no reading covers. 1860.5 J / 61 s.
+  // 1 to 61 W, one reading after each of 61 seconds, but the last after half a second: 1 + ... + 60
+  // = 1830 J, and 61 W * 0.5 s = 30.5 J. No reading covers the 0.5 s until the stop. 1860.5 J / 61
+  // s.
   std::vector<Reading> varying = readings(61, [](int second) { return double(second); });
   varying.back().second = 60.5;
   const PowerLog log =
@@ -84,7 +84,7 @@ TEST(PowerLog, CountsNothingBeforeTheStartOrAfterTheStop) {
 }
 
 TEST(PowerLog, TakesTheEstimateOfASwitch) {
-  // Factor 0.5 of 240 W. Only what stands before the first estimate counts.
+  // Factor 0.5 of 240 W. Records after the first estimate do not count.
   const std::string later =
       power_record(1, "conversion_eff", "0.1") + power_record(1, "interconnect_power_est", "7");
   const PowerLog log = read(switch_log(240, "0.5") + later, PowerSource::kSwitch);
@@ -128,7 +128,7 @@ TEST(PowerLog, HasNoEnergyWithoutAUsableFactor) {
 }
 
 TEST(PowerLog, WarnsOfAFactorInPercent) {
-  // 94 * 500 W, as the official formula has it.
+  // 94 * 500 W, as in the official formula.
   const PowerLog log = read(node_log(steady(), "94"));
   EXPECT_DOUBLE_EQ(log.power_w.value(), 47000.0);
   EXPECT_THAT(texts_of(log), ElementsAre("conversion_eff: expected a factor above 0 and at most 1, "
@@ -166,7 +166,7 @@ TEST(PowerLog, HasNoEnergyThatNoNumberHolds) {
 }
 
 TEST(PowerLog, LeavesDamagedRecordsOut) {
-  // The reading of second 30 is lost, so that of second 31 stands for two seconds.
+  // The reading of second 30 is lost, so that of second 31 counts for two seconds.
   std::vector<Reading> all = readings(61, [](int second) { return second == 31 ? 600.0 : 500.0; });
   const std::string first = readings_text({all.begin(), all.begin() + 29});
   const std::string rest = readings_text({all.begin() + 30, all.end()});
@@ -225,7 +225,7 @@ TEST(PowerLog, WantsAReadingASecond) {
 }
 
 TEST(PowerLog, DoesNotBlameTheStretchesBeforeAndAfterTheReadings) {
-  // From the first reading to the last, as tools that start with the readings write it.
+  // From the first reading to the last, as written by tools that start with a reading.
   std::vector<Reading> all = steady();
   all.insert(all.begin(), {0.0, "500"});
   EXPECT_THAT(read(node_log(all)).findings, IsEmpty());

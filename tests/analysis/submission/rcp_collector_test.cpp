@@ -1,5 +1,4 @@
-// What the RCP test takes from a log's records.
-// Hides the records' layout.
+// What the RCP test takes from the records of a log.
 #include "analysis/submission/rcp_collector.h"
 
 #include <gmock/gmock.h>

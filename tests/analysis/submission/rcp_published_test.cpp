@@ -1,5 +1,5 @@
-// The RCP test and the package check over published submissions.
-// Hides where those logs are: beside the project, or absent.
+// The RCP test and the package check on published submissions. Skipped unless the logs are in
+// ../shared/mlperf_logs, outside of the project.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ struct Row {
   double mean;
 };
 
-/// Verdicts of MLCommons' RCP checker at 7bbf792; for dlrm with its missing number of runs added.
+/// Verdicts of MLCommons' RCP checker at 7bbf792; for dlrm, its missing number of runs was added.
 constexpr Row kRows[] = {
     {"hpc_v1.0", "LBNL/results/perlmutter_10x128x4_ngc21.09_mxnet/weak/cosmoflow",
      RcpOutcome::kFound, true, 33.875},
@@ -86,7 +86,7 @@ TEST_F(PublishedPackages, HaveTheRcpOutcomesOfTheOfficialChecker) {
 }
 
 TEST_F(PublishedPackages, HaveTheScoreFactorsThatWerePublished) {
-  // Their factors were computed before the eras of 2024.
+  // Their factors were computed before the editions of 2024.
   int compared = 0;
   for (const char* const folder : {"hpc_v3.0", "training_v2.1", "training_v3.1"}) {
     for (const PackageSet& set : check(folder, RcpEra::k2022).sets) {

@@ -1,5 +1,4 @@
-// Every outcome of the test against reference convergence points, and its words.
-// Hides how runs are made up.
+// Every outcome of the test against reference convergence points, and its messages.
 #include "analysis/submission/rcp.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +27,8 @@ std::vector<RcpRun> runs(double batch_size, std::initializer_list<double> epochs
   return made;
 }
 
-/// HPC 3.0: 256: 19.75 (at least 18.2), 1024: 24.375 (23.0384), 2048: 32.875 (31.6278).
+/// The points of HPC 3.0, as batch size: mean (least mean that passes). 256: 19.75 (18.2), 1024:
+/// 24.375 (23.0384), 2048: 32.875 (31.6278).
 std::optional<ReferenceSet> oc20() { return reference_points("hpc", "3.0", "oc20"); }
 
 RcpResult test(const std::vector<RcpRun>& made, const RcpOptions& options = {}) {
@@ -85,7 +85,9 @@ TEST(Rcp, RefusesTwoFailedRuns) {
   EXPECT_THAT(result.advice, testing::ElementsAre("1 more converged runs are needed"));
 }
 
-/// Forty runs of unet3d at batch size 56 of round 4.0: mean 357404.4, at least 334052.9146 needed.
+/// Forty runs of unet3d at batch size 56: the first `failed` fail, the last four take `extreme`
+/// samples, the others `samples`. In round 4.0 the reference mean is 357404.4, the least that
+/// passes 334052.9146.
 std::vector<RcpRun> forty(double samples, std::size_t failed, double extreme) {
   std::vector<RcpRun> made;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -231,7 +233,7 @@ TEST(Rcp, NormalisesNothingInTheFirstRounds) {
 }
 
 TEST(Rcp, DependsOnTheEraWhereSpreadDecides) {
-  // 18.3333 lies above today's 18.2 and below the 18.5 of a deviation without extremes.
+  // 18.3333 is above today's 18.2 and below the 18.5 that a deviation without extremes gives.
   const std::vector<RcpRun> made = runs(256, {18, 18, 18, 19, 19});
   EXPECT_TRUE(test(made).passed);
   for (const RcpEra era : {RcpEra::k2024a, RcpEra::k2022, RcpEra::kFirstRounds}) {

@@ -1,5 +1,4 @@
 // Statistics of the reference points, against the figures of MLCommons' RCP checker at 7bbf792.
-// Hides the table.
 #include "analysis/submission/reference_curve.h"
 
 #include <gmock/gmock.h>
@@ -147,7 +146,7 @@ TEST(ReferenceCurve, DeviatesByTheCountedRunsAloneBeforeAugust2024) {
   }
 }
 
-/// Two runs' worth of spread around `mean`: without the extremes nothing is left of it.
+/// A point without spread: six runs that all converge after `mean`.
 ReferencePoint flat(double batch_size, double mean) {
   return {batch_size, {mean, mean, mean, mean, mean, mean}};
 }
@@ -178,7 +177,7 @@ TEST(ReferenceCurve, PrunesBelowTheFastestAndAboveTheLineOfNeighbours) {
 }
 
 TEST(ReferenceCurve, PrunesWithoutGoingBackAsTheOfficialCheckerDoes) {
-  // Once 30 is gone, 20 lies above the line from 10 to 40; it stays.
+  // Once 30 is pruned, 20 is above the line from 10 to 40; it remains.
   const ReferenceSet set = made_set({flat(10, 5), flat(20, 6.9), flat(30, 9), flat(40, 10)});
   EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::kHead)), testing::ElementsAre(10, 20, 40));
 }
@@ -190,7 +189,7 @@ TEST(ReferenceCurve, PrunesNothingInTheFirstRounds) {
 }
 
 TEST(ReferenceCurve, PrunesByTheLeastMeanUntilMay2024) {
-  // The means rise, but the wide spread at 20 forgives more than 10 does.
+  // The means rise, but the wide spread at 20 gives it a smaller least mean than 10 has.
   const ReferenceSet set = made_set({flat(10, 9), {20, {5, 7, 8, 10, 11, 13}}, flat(30, 12)});
   EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::k2022)), testing::ElementsAre(20, 30));
   EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::k2024a)), testing::ElementsAre(10, 20, 30));

@@ -1,5 +1,4 @@
-// The embedded reference points, and what is refused in files of them.
-// Hides a small valid file.
+// The embedded reference points, and the faults that are refused in files of points.
 #include "analysis/submission/reference_points.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +38,7 @@ struct Rounds {
   std::vector<const char*> benchmarks;
 };
 
-/// What mlcommons/logging has points for; minigo has none in any round.
+/// The rounds and benchmarks that mlcommons/logging has points for; minigo has none in any round.
 const std::vector<Rounds> kRounds = {
     {"hpc 1.0", {"cosmoflow", "deepcam", "oc20"}},
     {"hpc 2.0", {"cosmoflow", "deepcam", "oc20"}},
@@ -87,11 +86,11 @@ TEST(ReferencePoints, AreThereForEveryRoundThatHasThem) {
 TEST(ReferencePoints, HaveTwiceTheRunsOfASubmission) {
   for (const ReferenceSet& set : all_reference_points()) {
     EXPECT_TRUE(reference_points(set.usage, set.round, set.benchmark)) << "a file of its name";
-    // dlrmv4 is newer.
+    // The points of dlrmv4 are from a newer commit.
     EXPECT_THAT(set.source,
                 HasSubstr(set.benchmark == "dlrmv4" ? "3b97046f21a7754058c19f282bb8723fa07d4d03"
                                                     : "7bbf792686936919201796120b970dd820331099"));
-    // Of stable_diffusion some points were taken with fewer runs than the rules ask for.
+    // Some points of stable_diffusion have fewer runs than the rules require.
     const std::size_t fewest = set.benchmark == "stable_diffusion"
                                    ? 13u
                                    : 2u * static_cast<std::size_t>(set.runs_required);

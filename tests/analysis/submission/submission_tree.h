@@ -1,5 +1,4 @@
-// A submission that keeps every rule, for tests to break one.
-// Hides logs and descriptions.
+// A submission that keeps every rule, for tests that break one.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,12 +18,12 @@
 
 namespace golden {
 
-/// What one log of the made-up submission says.
+/// The contents of one log of the submission.
 struct MadeLog {
   std::string benchmark = "oc20";
   double batch_size = 256;
   double epoch = 20;
-  std::string seed = "1";  ///< JSON
+  std::string seed = "1";  ///< as JSON text
   std::string status = "success";
   int nodes = 4;
   std::string division = "closed";
@@ -53,7 +52,7 @@ inline std::string log_text(const MadeLog& log) {
                 1000 + 1000 * log.time_to_train_s);
 }
 
-/// systems/demo.json with `field` set to the JSON text `value`; left out where that is "".
+/// systems/demo.json with `field` set to the JSON text `value`, or without it if that is "".
 inline std::string description(const std::string& field = "", const std::string& value = "") {
   constexpr const char* kText[] = {"system_name",
                                    "host_processor_model_name",
@@ -98,7 +97,7 @@ inline std::string description(const std::string& field = "", const std::string&
   return text + "\n}\n";
 }
 
-/// A log as the check of a submission wants it, said to comply where it can be read.
+/// Reads a log for the check of a submission; any log that can be read complies.
 inline analysis::submission::PackageLog read_log(const std::filesystem::path& path) try {
   std::ifstream in = analysis::open_log(path);
   mllog::RecordReader reader(in);
@@ -130,7 +129,8 @@ class SubmissionTree {
   std::string write(const std::string& path, const std::string& text) {
     return folder_.write(path, text);
   }
-  /// result_0.txt and so on, with seeds from 100 up and epochs 19, 20, 21, 20, 20 ...
+  /// Writes result_0.txt and so on, with seeds from 100 and epochs around log.epoch: 19, 20, 21,
+  /// 20, 20 ... for 20.
   void write_runs(const std::string& folder, MadeLog log, int count) {
     constexpr double kSpread[] = {-1.0, 0.0, 1.0, 0.0, 0.0};
     const double epoch = log.epoch;
@@ -140,7 +140,7 @@ class SubmissionTree {
       write(fmt::format("{}/result_{}.txt", folder, i), log_text(log));
     }
   }
-  /// Runs of that benchmark, in place of all results, in the layout of Training and of HPC 0.7.
+  /// Replaces all results by runs of log.benchmark, in the layout of Training and of HPC 0.7.
   void have_only(const MadeLog& log, int count) {
     remove("us/results");
     write_runs("us/results/demo/" + log.benchmark, log, count);
@@ -151,7 +151,7 @@ class SubmissionTree {
   void remove(const std::string& path) { std::filesystem::remove_all(folder_.path() / path); }
   std::filesystem::path path(const std::string& name = "") const { return folder_.path() / name; }
 
-  /// Files for which the caller's judge says that they break the rules of the round.
+  /// Names of files that check() takes for breaking the rules of the round.
   void set_failing(std::vector<std::string> files) { failing_ = std::move(files); }
 
   analysis::submission::PackageReport check(
@@ -185,7 +185,7 @@ inline std::vector<std::string> rules_of(
   return rules;
 }
 
-/// The first finding of a rule; an empty one where there is none.
+/// The first finding of a rule; an empty one without any.
 inline analysis::submission::PackageFinding finding_of(
     const analysis::submission::PackageReport& report, const std::string& rule) {
   for (const analysis::submission::PackageFinding& one : report.findings) {

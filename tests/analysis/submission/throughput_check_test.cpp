@@ -1,5 +1,4 @@
-// What is asked of throughput runs.
-// Hides the trees, in submission_tree.h.
+// The checks of throughput runs.
 #include "analysis/submission/throughput_check.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +38,7 @@ TEST(ThroughputCheck, TellsOfRunsWithEqualSeeds) {
             std::string(kWeak) + "/result_5.txt");
 }
 
-/// Five instances of four nodes each, on a system of so many.
+/// Five instances of four nodes each, and `pruned` more, on a system of `nodes` nodes.
 PackageReport on_nodes(int nodes, int pruned = 0) {
   SubmissionTree tree;
   tree.write_runs(kWeak, MadeLog{}, 5);

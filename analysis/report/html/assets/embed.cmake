@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C++ file that holds the report's assets as string literals.
+# Writes OUTPUT, a C++ file with the report's assets as string literals.
 # Called as: cmake -DOUTPUT=... -DCHART=... -DSTYLE=... -DSCRIPT=... -P embed.cmake
 function(literal variable file)
   file(READ "${file}" content)
@@ -17,7 +17,7 @@ endfunction()
 literal(chart "${CHART}")
 literal(style "${STYLE}")
 literal(script "${SCRIPT}")
-# A literal of many lines is no long function.
+# NOLINT is for clang-tidy, which counts the lines of a literal as lines of its function.
 file(WRITE "${OUTPUT}" "// Generated from the report's assets.\n// NOLINTBEGIN(readability-function-size)\n#include \"analysis/report/html/assets.h\"\n\nnamespace analysis::report {\n\n")
 file(APPEND "${OUTPUT}" "std::string_view chart_library() { return ${chart}; }\n\n")
 file(APPEND "${OUTPUT}" "std::string_view report_style() { return ${style}; }\n\n")

@@ -1,23 +1,23 @@
 'use strict';
 // Draws the charts of a report from the data embedded in the page, sorts tables and filters by name.
-// Without it the tables remain.
+// Without scripts the tables remain.
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const kColours = 10;
-  const kLegendLimit = 12;  // beyond, a legend would be larger than its chart
-  const kWideRange = 20;    // beyond, the axis of a falling quality is logarithmic
-  const kManySeries = 30;   // beyond, points would hide each other
+  const kLegendLimit = 12;  // with more entries, a legend would be larger than its chart
+  const kWideRange = 20;    // from this ratio on, the axis of a falling quality is logarithmic
+  const kManySeries = 30;   // with more series, points would hide each other
   const kPrint = {ink: '#000000', quiet: '#444444', rule: '#bbbbbb', page: '#ffffff'};
   const charts = [];
   let printing = false;
-  let wanted = '';  // part of the names that are shown
+  let wanted = '';  // the filter: only names that contain it are shown
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
   const tone = name => printing ? kPrint[name] : css(name);
   const colour = index => css((printing ? 'p' : 'c') + index % kColours);
   const figure = value => Number(value.toPrecision(5)).toString();
   const isWanted = name => name.toLowerCase().includes(wanted);
-  // Numbers of samples and tokens would take more room than their curves.
+  // Written out, counts of samples and tokens would take more room than the curves.
   const compact = new Intl.NumberFormat('en', {notation: 'compact', maximumSignificantDigits: 4});
   const tick = value => Math.abs(value) >= 1e5 ? compact.format(value) : figure(value);
   const logarithmicTick = value => /^[125]e/.test(value.toExponential()) ? tick(value) : '';
@@ -59,7 +59,7 @@
   }
 
   // ---- convergence: a line per run, and the target -------------------------------------------
-  // By time in hours once a run takes more than two.
+  // Hours if a run takes more than two, else seconds.
   function timeUnit(chart) {
     const long = chart.series.some(series => series.points.some(point => point[1] > 7200));
     return long ? {name: 'hours', seconds: 3600} : {name: 'seconds', seconds: 1};
@@ -97,7 +97,8 @@
     return sets;
   }
 
-  // A loss that falls to a fraction of its first value would lie on its target for most of the run.
+  // Logarithmic for a loss that falls by kWideRange or more: on a linear axis it would lie on its
+  // target for most of the run.
   function qualityAxis(chart) {
     const all = chart.series.flatMap(series => series.points.map(point => point[2])).filter(value => value !== null);
     const least = all.reduce((a, b) => Math.min(a, b), Infinity), most = all.reduce((a, b) => Math.max(a, b), 0);
@@ -195,7 +196,7 @@
     },
   };
 
-  // Between the powers of ten, 2 and 5 have their numbers, too.
+  // A logarithmic axis has numbers at 1, 2 and 5 times the powers of ten.
   function scaleOf(description) {
     const ticks = {color: tone('quiet'), callback: description.logarithmic ? logarithmicTick : tick};
     return axis(description.title, {type: description.logarithmic ? 'logarithmic' : 'linear', ticks});
@@ -215,7 +216,7 @@
     for (const line of chart.lines) sets.push(dashed(line.name, line.points, 1));
     const ys = chart.groups.flatMap(group => group.points.map(point => point[1]));
     const y = scaleOf(chart.y);
-    if (chart.lines.length > 0) {  // the lines go beyond what there is to see
+    if (chart.lines.length > 0) {  // the lines reach further than the points
       y.min = Math.min(...ys) / 2;
       y.max = Math.max(...ys) * 2;
     }
@@ -248,7 +249,7 @@
     };
   }
 
-  // Names on budget lines, in the middle of what is seen of each.
+  // Writes the name of each budget line in the middle of its visible part.
   const lineLabels = {
     id: 'lineLabels',
     afterDatasetsDraw(chart) {
@@ -349,7 +350,7 @@
     };
   }
 
-  // ---- timeline: what ranks did when --------------------------------------------------------------
+  // ---- timeline: each rank's scopes --------------------------------------------------------------
   function timelineConfig(chart) {
     const labels = Array.from({length: chart.ranks}, (nothing, rank) => 'rank ' + rank);
     return {
@@ -398,7 +399,7 @@
     entry.drawn = new Chart(document.getElementById(entry.chart.id), kinds[entry.chart.kind](entry.chart, entry.by));
   }
 
-  // What depends on the number of rows that are shown.
+  // Sets the height of charts that grow with their rows.
   function size(entry) {
     const {chart} = entry;
     let rem = 0;
@@ -418,7 +419,7 @@
     }
   }
 
-  // Charts are drawn when they come near, so that a page of many opens at once.
+  // A chart is drawn when it comes near the window, so that a page of many opens at once.
   const near = new IntersectionObserver(seen => {
     for (const one of seen) {
       const entry = charts.find(entry => entry.chart.id === one.target.id);
@@ -435,7 +436,7 @@
 
   const redraw = () => charts.filter(entry => entry.drawn).forEach(draw);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  let folded = [];  // tables that were not open before the page was printed
+  let folded = [];  // tables to close again after printing
   addEventListener('beforeprint', () => {
     printing = true;
     folded = Array.from(document.querySelectorAll('details.data:not([open])'));
@@ -453,7 +454,7 @@
     const text = row.cells[column].textContent;
     if (!isNumber) return text;
     const value = parseFloat(text);
-    return Number.isNaN(value) ? Infinity : value;  // what is absent comes last
+    return Number.isNaN(value) ? Infinity : value;  // absent values come last
   };
 
   function sortBy(table, heading, column) {
@@ -509,6 +510,6 @@
       clearTimeout(waiting);
       waiting = setTimeout(applyFilter, 150);
     });
-    if (filter.value !== '') applyFilter();  // browsers keep it over a reload
+    if (filter.value !== '') applyFilter();  // browsers keep the value over a reload
   }
 })();

@@ -1,5 +1,4 @@
 // The CSV tables, read back by a small RFC 4180 reader.
-// Hides that reader.
 #include "analysis/report/csv/report.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Throws for a quote out of place or a line that does not end in CRLF.
+/// Throws std::runtime_error for a misplaced quote or a line that does not end in CRLF.
 std::vector<Row> read_csv(const std::string& text) {
   std::vector<Row> rows(1, Row(1));
   bool quoted = false;

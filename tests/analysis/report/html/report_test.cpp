@@ -1,5 +1,4 @@
-// The HTML report: well-formed, closed to what a log would inject, and without a network.
-// Hides a small reader of tags.
+// The HTML report: well-formed, safe from injection by a log, and independent of a network.
 #include "analysis/report/html/report.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +28,10 @@ struct Page {
   std::vector<std::string> scripts;     ///< contents
   std::multiset<std::string> tags;      ///< opened
   std::vector<std::string> attributes;  ///< whole opening tags
-  std::string fault;                    ///< first thing that is not well-formed
+  std::string fault;                    ///< first error in well-formedness, or ""
 };
 
-/// Whether an attribute begins with "on"; what stands in quotes is text.
+/// Whether the name of an attribute begins with "on". Quoted values are ignored.
 bool has_event_handler(const std::string& tag) {
   std::string names;
   bool quoted = false;
@@ -43,7 +42,7 @@ bool has_event_handler(const std::string& tag) {
   return names.find(" on") != std::string::npos;
 }
 
-/// Reads tags with quoted attributes; script and style hold text up to their closing tag.
+/// Reads tags with quoted attributes. Script and style contain text up to their closing tag.
 Page read_page(const std::string& html) {
   const std::set<std::string> kVoid = {"meta", "input", "!DOCTYPE", "br"};
   Page page;
@@ -77,7 +76,7 @@ Page read_page(const std::string& html) {
   return page;
 }
 
-/// The charts' data by their ids.
+/// The charts' data by id.
 std::map<std::string, nlohmann::json> charts_of(const Page& page) {
   const auto data = nlohmann::json::parse(page.scripts.at(0));
   std::map<std::string, nlohmann::json> charts;
@@ -146,7 +145,7 @@ TEST(HtmlReport, ChartsEachPartOfATarget) {
   EXPECT_THAT(html, HasSubstr("The dashed line is the target, &gt;= 0.339."));
 }
 
-/// Systems of several sizes: each of five runs.
+/// Three systems of different sizes, with five runs each.
 TEST(HtmlReport, ChartsSystemsSideBySide) {
   const base::TemporaryDirectory folder;
   for (const int nodes : {1, 2, 8}) {
@@ -178,7 +177,7 @@ TEST(HtmlReport, ChartsSystemsSideBySide) {
   EXPECT_EQ(points[2][0], 32.0);
   EXPECT_NEAR(points[2][1].get<double>(), *report.systems[2].facts.olympic_mean_s / 60.0, 1e-6);
   EXPECT_EQ(points[2][2], "n8");
-  for (const auto& line : scale["lines"]) {  // the budget is the same at both ends
+  for (const auto& line : scale["lines"]) {  // equal budget at both ends
     const auto &from = line["points"][0], &to = line["points"][1];
     EXPECT_NEAR(from[0].get<double>() * from[1].get<double>(),
                 to[0].get<double>() * to[1].get<double>(), 1e-4);
@@ -188,7 +187,7 @@ TEST(HtmlReport, ChartsSystemsSideBySide) {
   EXPECT_EQ(charts["spread0"]["rows"][0]["values"].size(), 5u);
 }
 
-/// A thousand logs: bars of folders, tables that end, and a page that a mail can carry.
+/// A page of a thousand logs has a bar per folder, limited tables, and a size fit for a mail.
 TEST(HtmlReport, OfAThousandLogsStaysSmall) {
   const base::TemporaryDirectory folder;
   own_log::Log log = own_log::clean();

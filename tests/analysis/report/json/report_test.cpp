@@ -1,5 +1,4 @@
 // The JSON document, read back.
-// Hides nothing.
 #include "analysis/report/json/report.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +70,7 @@ TEST(ReportJson, TellsTheEnergyOfASet) {
   const json told = json::parse(
       analysis::report::report_json_text(analysis::make_report({folder.path().string()})));
   const json& energy = told["systems"]["."]["energy"];
-  // 450 W during the 44.032 s of each run, of which the middle one counts.
+  // 450 W during the 44.032 s of each run; only the middle run counts.
   EXPECT_DOUBLE_EQ(energy["mean_energy_j"].get<double>(), 450 * 44.032);
   EXPECT_DOUBLE_EQ(energy["energy_j"].get<double>(), 2 * 450 * 44.032);
   EXPECT_EQ(energy["scaling_factor"], 2.0);

@@ -1,5 +1,4 @@
-// The published schemas hold for every document that is written, and for nothing else.
-// Hides how documents are spoilt.
+// The published schemas accept every document that is written, and reject changed ones.
 #include "analysis/report/json/schema.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +60,7 @@ TEST(ReportSchema, HoldsForPublishedLogs) {
   EXPECT_EQ(schema_check::fault(report_schema_text(), report), "");
 }
 
-/// Applies `change` to a report that fits, which then must not.
+/// The schema rejects a valid report after each of the changes.
 TEST(ReportSchema, HoldsForNothingElse) {
   const json whole = report_of({golden::folder("set")});
   const std::string log = whole["files"].begin().key(), set = whole["systems"].begin().key();

@@ -1,5 +1,4 @@
 // The SVG of reference points, read back.
-// Hides nothing.
 #include "analysis/report/svg/plot.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +24,7 @@ constexpr double kPixel = 0.02;  ///< coordinates have two decimals
 
 std::string svg_of(const std::vector<ConvergencePlot>& plots) { return plots_svg(plots); }
 
-/// The line through two ticks: pixels by the figures that stand beside them.
+/// Maps values to pixels, by the positions and labels of the first and the last tick.
 class Axis {
  public:
   Axis(const std::vector<XmlElement>& ticks, const std::string& attribute, bool is_logarithmic)
@@ -44,7 +43,7 @@ class Axis {
   double begin_ = 0.0, from_ = 0.0, slope_ = 0.0;
 };
 
-/// Circles within a class, without those of the legend, which is drawn first.
+/// Circles in groups of the class `css`, which leaves out those of the legend.
 std::vector<XmlElement> means_in(const Xml& xml, const std::string& css) {
   std::vector<XmlElement> chosen;
   for (const XmlElement& one : xml.elements("circle")) {
@@ -84,13 +83,13 @@ TEST(PlotsSvg, PointsLieWhereTheScalesSay) {
   const std::string text = svg_of({golden::plot_of(golden::four_sets())});
   Xml xml(text);
   ASSERT_TRUE(xml.is_well_formed());
-  // Two ticks and more on each axis: what a reader takes the figures from.
+  // A reader needs at least two ticks on each axis.
   const auto batch_sizes = xml.elements("text", "tick middle");
   const auto values = xml.elements("text", "tick end");
   ASSERT_GE(batch_sizes.size(), 2u);
   ASSERT_GE(values.size(), 2u);
   const Axis x(batch_sizes, "x", true);
-  constexpr double kBaseLine = 4.0;  // the figures' base line is below their middle
+  constexpr double kBaseLine = 4.0;  // from the middle of a label down to its base line
   const Axis y(values, "y", false);
   const auto counted = means_in(xml, "point");
   ASSERT_EQ(counted.size(), 2u);

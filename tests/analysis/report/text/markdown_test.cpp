@@ -1,5 +1,4 @@
-// Markdown: what is escaped, and that every block of a report becomes one.
-// Hides nothing.
+// Escaping of Markdown, and reports as Markdown.
 #include "analysis/report/text/markdown.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +54,7 @@ TEST(Markdown, IsWhatAPageBecomes) {
                                   "| a\\|b | 1 |\n\n[^1]: outcome: "));
 }
 
-/// Tables whose rows all have as many cells as their heading, and footnotes that are all defined.
+/// All rows of a table have as many cells as its heading, and all footnotes are defined.
 TEST(Markdown, OfEveryReportIsWellFormed) {
   for (const char* name : {"success", "set", "hostile", "malformed", "empty", "binary"}) {
     std::ostringstream out;

@@ -1,5 +1,4 @@
-// Reference points as a picture of characters.
-// Hides nothing.
+// Plots of reference points as text.
 #include "analysis/report/text/plot.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +26,7 @@ std::vector<std::string> lines_of(const ConvergencePlot& plot, std::size_t width
   return lines;
 }
 
-/// Column and line of a character in the picture, which has an axis.
+/// A character's position in the plot, right of the vertical axis.
 struct Cell {
   std::size_t column, line;
 };

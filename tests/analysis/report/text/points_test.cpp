@@ -1,5 +1,4 @@
 // Sets drawn from the reference's runs, as text.
-// Hides nothing.
 #include "analysis/report/text/points.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
 // The text report.
-// Hides nothing.
 #include "analysis/report/text/report.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +57,7 @@ std::string joint_text_of(const std::string& name, std::size_t width) {
 TEST(JointText, HasTheSystemsOfABenchmarkSideBySide) {
   const std::string text = joint_text_of("set", 200);
   EXPECT_THAT(text, HasSubstr("resnet: systems side by side"));
-  // Named by what tells it from others: folders "results" and "resnet" are not.
+  // The label leaves out the folders "results" and "resnet", which do not distinguish systems.
   EXPECT_THAT(text, testing::ContainsRegex("\n  demo +- +2 +48 +0.80 +0.07 +4.0 +11.0 "));
   EXPECT_THAT(text, HasSubstr("olympic_mean_epoch_s: mean mean_epoch_s of the runs"));
   EXPECT_THAT(text, Not(HasSubstr("result_4.txt"))) << "runs are not told one by one";
