@@ -45,12 +45,16 @@ void check(const AnalyzeOptions& options) {
                  {"--markdown", options.markdown}});
 }
 
-void write(report::TextPage&& page, const AnalyzeOptions& options, const Report& report) {
-  if (options.joint) {
-    report::write_joint_text(page, report);
-  } else {
-    report::write_text(page, report);
-  }
+/// A terminal shows one screen of a single log unless asked for more; a page of Markdown shows all.
+void write(std::ostream& out, std::size_t width, report::TextForm form,
+           const AnalyzeOptions& options, const Report& report) {
+  using report::Definitions;
+  using report::Detail;
+  report::TextPage page(out, width, form,
+                        options.definitions ? Definitions::kShown : Definitions::kHidden);
+  if (options.joint) return report::write_joint_text(page, report);
+  const bool is_full = options.full || form == report::TextForm::kMarkdown;
+  report::write_text(page, report, is_full ? Detail::kFull : Detail::kScreen);
 }
 
 std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& report) {
@@ -74,7 +78,7 @@ std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& 
   if (!options.html.empty()) outputs.push_back({options.html, report::report_html(report)});
   if (!options.markdown.empty()) {
     std::ostringstream markdown;
-    write({markdown, 0, report::TextForm::kMarkdown}, options, report);
+    write(markdown, 0, report::TextForm::kMarkdown, options, report);
     outputs.push_back({options.markdown, markdown.str()});
   }
   return outputs;
@@ -131,7 +135,7 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
   } else if (!options.quiet) {
-    write({out, width}, options, report);
+    write(out, width, report::TextForm::kTerminal, options, report);
   }
   end_output(out);
   write_files(outputs, people, options.quiet);

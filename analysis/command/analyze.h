@@ -17,6 +17,8 @@ struct AnalyzeOptions {
   std::string html;      ///< a file
   std::string markdown;  ///< a file: the text report as Markdown
   bool joint = false;    ///< text and Markdown show systems side by side, not every run
+  bool full = false;     ///< all figures of a single log
+  bool definitions = false;  ///< the texts end with what their figures mean
   bool quiet = false;
   bool schema = false;                     ///< print only the JSON's schema
   int threads = 0;                         ///< logs read concurrently; 0: one per CPU

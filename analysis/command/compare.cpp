@@ -78,7 +78,10 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
     code = ExitCode::kIncomplete;
   }
   std::ostringstream text, markdown;
-  report::TextPage page(text, width), marked(markdown, 0, report::TextForm::kMarkdown);
+  const auto definitions =
+      options.definitions ? report::Definitions::kShown : report::Definitions::kHidden;
+  report::TextPage page(text, width, report::TextForm::kTerminal, definitions),
+      marked(markdown, 0, report::TextForm::kMarkdown, definitions);
   report::write_compare_text(page, compared);
   report::write_compare_text(marked, compared);
   return {text.str(), report::compare_json_text(compared), report::compare_csv(compared),

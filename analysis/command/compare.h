@@ -19,6 +19,7 @@ struct CompareOptions {
   std::uint64_t seed = 1;                          ///< of the bootstrap and permutation draws
   std::string json;           ///< a file, or "-": standard output, which then gets no text
   std::string csv, markdown;  ///< files; logs only
+  bool definitions = false;   ///< the text ends with what its figures mean
   bool schema = false;        ///< print only the JSON's schema
   int threads = 0;            ///< logs read concurrently; 0: one per CPU
 };

@@ -143,7 +143,7 @@ Ended Job::collect(outside::Ended job) const {
   analysis::Report report = analysis::make_report({(folder() / "results").string()});
   std::ostringstream text;
   analysis::report::TextPage page(text, kTextColumns);
-  analysis::report::write_text(page, report);
+  analysis::report::write_text(page, report, analysis::report::Detail::kFull);
   ended.text = text.str();
   if (!report.runs.empty()) ended.run = std::move(report.runs.front());
   return ended;

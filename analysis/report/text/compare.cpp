@@ -43,24 +43,24 @@ const std::string& definition(const std::string& name) {
       ->second;
 }
 
-std::string defined(TextPage& page, const std::string& name) {
-  return page.footnote(name, definition(name));
+std::string defined(TextPage& page, const std::string& label, const std::string& name) {
+  return page.defined(label, name, definition(name));
 }
 
 void write_sides(TextPage& page, const ComparedGroup& group) {
   TextTable table;
   table.add_column("", Align::kLeft);
   table.add_column("runs", Align::kLeft);
-  table.add_column("TTT min" + defined(page, "time to train"), Align::kRight);
-  table.add_column("+-" + defined(page, "spread"), Align::kRight);
-  table.add_column("units" + page.footnote("compute_units"), Align::kRight);
-  table.add_column("batch" + page.footnote("global_batch_size"), Align::kRight);
+  table.add_column(defined(page, "TTT min", "time to train"), Align::kRight);
+  table.add_column(defined(page, "+-", "spread"), Align::kRight);
+  table.add_column(page.defined("units", "compute_units"), Align::kRight);
+  table.add_column(page.defined("batch", "global_batch_size"), Align::kRight);
   const bool discloses = std::ranges::any_of(
       group.sides, [](const ComparedSide& side) { return side.system->facts.disclosed.is_told(); });
   if (discloses) {
-    table.add_column("micro" + page.footnote("micro_batch_size"), Align::kRight);
-    table.add_column("precision" + page.footnote("precision"), Align::kLeft);
-    table.add_column("parallelism" + page.footnote("parallelism"), Align::kLeft);
+    table.add_column(page.defined("micro", "micro_batch_size"), Align::kRight);
+    table.add_column(page.defined("precision", "precision"), Align::kLeft);
+    table.add_column(page.defined("parallelism", "parallelism"), Align::kLeft);
   }
   for (const ComparedSide& side : group.sides) {
     const SystemFacts& facts = side.system->facts;
@@ -91,12 +91,12 @@ void write_figures(TextPage& page, const std::string& first, const std::string& 
   table.add_column(first, Align::kRight);
   table.add_column(second, Align::kRight);
   table.add_column("", Align::kLeft);
-  table.add_column("ratio" + defined(page, "ratio"), Align::kRight);
-  table.add_column("95 %" + defined(page, "interval"), Align::kRight);
-  table.add_column("p" + defined(page, "p_value"), Align::kRight);
+  table.add_column(defined(page, "ratio", "ratio"), Align::kRight);
+  table.add_column(defined(page, "95 %", "interval"), Align::kRight);
+  table.add_column(defined(page, "p", "p_value"), Align::kRight);
   table.add_column("", Align::kLeft);
   const auto add = [&](const FigureComparison& figure) {
-    table.add_row({figure.name + page.footnote(figure.name + " here", figure.definition),
+    table.add_row({page.defined(figure.name, figure.name + " here", figure.definition),
                    number_text(figure.first), number_text(figure.second), figure.unit,
                    fmt::format("{:.3f}", figure.ratio), interval_text(figure.interval),
                    figure.p_value ? fmt::format("{:.2g}", *figure.p_value) : "-",
@@ -124,16 +124,15 @@ void write_differences(TextPage& page, const std::string& title,
 void write_subsystems(TextPage& page, const std::string& first, const std::string& second,
                       const Inside& inside) {
   TextTable table;
-  table.add_column("subsystem" + defined(page, "subsystems"), Align::kLeft);
+  table.add_column(defined(page, "subsystem", "subsystems"), Align::kLeft);
   table.add_column(first + " s", Align::kRight);
   table.add_column(second + " s", Align::kRight);
   table.add_column("diff. s", Align::kRight);
   table.add_column("% of " + first, Align::kRight);
-  const std::string spread = defined(page, "ranks_apart_s");
-  table.add_column(first + " apart s" + spread, Align::kRight);
-  table.add_column(second + " apart s" + spread, Align::kRight);
+  table.add_column(defined(page, first + " apart s", "ranks_apart_s"), Align::kRight);
+  table.add_column(second + " apart s", Align::kRight);
   for (const comparison::SubsystemDifference& one : inside.subsystems) {
-    table.add_row({one.name + page.footnote(one.name, one.definition), number_text(one.first_s),
+    table.add_row({page.defined(one.name, one.name, one.definition), number_text(one.first_s),
                    number_text(one.second_s), fmt::format("{:+.4g}", one.difference_s()),
                    inside.first_wall_s > 0.0
                        ? fmt::format("{:+.1f}", kPercent * one.difference_s() / inside.first_wall_s)
@@ -157,7 +156,7 @@ void write_layers(TextPage& page, const std::string& first, const std::string& s
                   const std::vector<comparison::LayerDifference>& layers) {
   if (layers.empty()) return;
   TextTable table;
-  table.add_column("layer" + defined(page, "layers"), Align::kLeft);
+  table.add_column(defined(page, "layer", "layers"), Align::kLeft);
   table.add_column(first + " ms", Align::kRight);
   table.add_column(second + " ms", Align::kRight);
   table.add_column("diff. ms", Align::kRight);
@@ -208,7 +207,7 @@ void write_compare_text(TextPage& page, const Compared& compared) {
     page.heading("Left out", {});
     for (const std::string& text : compared.left_out) page.item(text);
   }
-  page.write_footnotes();
+  page.write_definitions();
 }
 
 }  // namespace analysis::report

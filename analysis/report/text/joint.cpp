@@ -31,18 +31,18 @@ bool stages(const SystemFacts& facts) {
   return facts.olympic.staging_in_run_s.value_or(0.0) >= kLeastStagingS;
 }
 
-/// A table with a row per system; each column is a figure with a footnote.
+/// A table with a row per system; each column is a figure with its definition.
 class SystemTable {
  public:
   explicit SystemTable(TextPage& page) : page_(page) { table_.add_column("system", Align::kLeft); }
   using Cell = std::function<std::string(const SystemReport&)>;
   void text(const std::string& heading, const std::string& name, Cell cell) {
-    table_.add_column(heading + page_.footnote(name), Align::kLeft);
+    table_.add_column(page_.defined(heading, name), Align::kLeft);
     cells_.push_back(std::move(cell));
   }
   /// A figure of system_fields(), times `factor`.
   void number(const std::string& heading, const std::string& name, double factor, int decimals) {
-    table_.add_column(heading + page_.footnote(name), Align::kRight);
+    table_.add_column(page_.defined(heading, name), Align::kRight);
     const Field<SystemFacts>& field = *find_field(system_fields(), name);
     cells_.push_back([&field, factor, decimals](const SystemReport& system) {
       return fixed(analysis::number(field.get(system.facts)), factor, decimals);
@@ -201,8 +201,7 @@ void write_joint(TextPage& page, const Report& report) {
   }
   if (benchmarks.empty()) page.paragraph("No folder holds runs that make a score.");
   if (!others.empty()) {
-    page.paragraph(fmt::format("Without a score{}: {}", page.footnote("olympic_mean_s"),
-                               fmt::join(others, ", ")));
+    page.paragraph(fmt::format("Without a score: {}", fmt::join(others, ", ")));
   }
 }
 

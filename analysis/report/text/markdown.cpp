@@ -9,17 +9,6 @@
 namespace analysis::report {
 namespace {
 
-/// Length of the footnote reference at the beginning of `text`; 0 if there is none.
-std::size_t footnote_length(std::string_view text) {
-  if (!text.starts_with("[^")) return 0;
-  const std::size_t end = text.find(']');
-  if (end == std::string_view::npos || end == 2) return 0;
-  const bool is_number =
-      std::all_of(text.begin() + 2, text.begin() + static_cast<std::ptrdiff_t>(end),
-                  [](unsigned char c) { return std::isdigit(c) != 0; });
-  return is_number ? end + 1 : 0;
-}
-
 /// Whether the character at `at` would begin a heading, a list item or a rule.
 bool makes_block(std::string_view text, std::size_t at) {
   const bool ends_word = at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == text[at];
@@ -36,11 +25,6 @@ std::string markdown_text(std::string_view text) {
   const std::string shown = base::printable(text);
   std::string escaped;
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (const std::size_t length = footnote_length(std::string_view(shown).substr(i))) {
-      escaped.append(shown, i, length);
-      i += length - 1;
-      continue;
-    }
     constexpr std::string_view kMarkup = "\\`*_[]<>|&~$";
     const bool is_markup = kMarkup.find(shown[i]) != std::string_view::npos;
     if (is_markup || makes_block(shown, i)) escaped += '\\';

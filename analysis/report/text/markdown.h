@@ -7,7 +7,7 @@
 namespace analysis::report {
 
 /// `text`, made printable and on one line, with every character that Markdown would interpret
-/// escaped. References to footnotes, "[^3]", stay.
+/// escaped.
 std::string markdown_text(std::string_view text);
 
 }  // namespace analysis::report

@@ -29,8 +29,8 @@ std::vector<std::string> words_of(const std::string& text, std::size_t widest) {
 
 }  // namespace
 
-TextPage::TextPage(std::ostream& out, std::size_t width, TextForm form)
-    : out_(out), width_(std::max(width, kNarrowest)), form_(form) {}
+TextPage::TextPage(std::ostream& out, std::size_t width, TextForm form, Definitions definitions)
+    : out_(out), width_(std::max(width, kNarrowest)), form_(form), definitions_(definitions) {}
 
 void TextPage::title(const std::string& text) {
   if (is_markdown()) return block("# ", text);
@@ -38,12 +38,11 @@ void TextPage::title(const std::string& text) {
   out_ << base::shortened(base::printable(text), width_) << '\n';
 }
 
-void TextPage::heading(const std::string& text, const std::vector<std::string>& defined) {
-  std::string line = text;
-  for (const std::string& name : defined) line += footnote(name);
-  if (is_markdown()) return block("## ", line);
+void TextPage::heading(const std::string& text, const std::vector<std::string>& names) {
+  for (const std::string& name : names) defined(name, name);
+  if (is_markdown()) return block("## ", text);
   if (!is_first_) out_ << '\n';
-  wrapped("", "  ", line);
+  wrapped("", "  ", text);
 }
 
 void TextPage::paragraph(const std::string& text) {
@@ -52,11 +51,13 @@ void TextPage::paragraph(const std::string& text) {
 }
 
 void TextPage::fact(const std::string& label, const std::string& text,
-                    const std::vector<std::string>& defined) {
-  std::string line = text;
-  for (const std::string& name : defined) line += footnote(name);
-  if (is_markdown()) return block("- ", fmt::format("{}: {}", label, line));
-  wrapped(fmt::format("  {:<{}}", label, kLabelColumns), std::string(kLabelColumns + 2, ' '), line);
+                    const std::vector<std::string>& names) {
+  const std::size_t begin = label.find_first_not_of(' ');
+  for (const std::string& name : names) {
+    defined(begin == std::string::npos ? label : label.substr(begin), name);
+  }
+  if (is_markdown()) return block("- ", fmt::format("{}: {}", label, text));
+  wrapped(fmt::format("  {:<{}}", label, kLabelColumns), std::string(kLabelColumns + 2, ' '), text);
 }
 
 void TextPage::item(const std::string& text) {
@@ -71,33 +72,33 @@ void TextPage::table(const TextTable& table) {
   table.write_markdown(out_);
 }
 
-std::string TextPage::footnote(const std::string& name) {
-  return footnote(name, definition_of(name));
+void TextPage::line(const std::string& text) {
+  if (is_markdown()) return block("    ", text);
+  is_first_ = false;
+  std::string shown = base::shortened(base::printable(text), width_);
+  shown.erase(shown.find_last_not_of(' ') + 1);
+  out_ << shown << '\n';
 }
 
-std::string TextPage::footnote(const std::string& name, const std::string& definition) {
-  if (definition.empty()) return "";
-  auto found = std::find_if(notes_.begin(), notes_.end(),
-                            [&](const auto& note) { return note.first == name; });
-  if (found == notes_.end()) found = notes_.insert(notes_.end(), {name, definition});
-  return fmt::format(fmt::runtime(is_markdown() ? "[^{}]" : " [{}]"), found - notes_.begin() + 1);
+std::string TextPage::defined(const std::string& label, const std::string& name) {
+  return defined(label, name, definition_of(name));
+}
+
+std::string TextPage::defined(const std::string& label, const std::string& name,
+                              const std::string& definition) {
+  const bool is_new = std::ranges::find(notes_, name, &Note::name) == notes_.end();
+  if (is_new && !definition.empty()) notes_.push_back({label, name, definition});
+  return label;
 }
 
 std::string TextPage::shown(const std::string& text) const { return base::printable(text); }
 
-void TextPage::write_footnotes() {
-  if (notes_.empty()) return;
-  if (is_markdown()) {
-    for (std::size_t i = 0; i < notes_.size(); ++i) {
-      block(fmt::format("[^{}]: ", i + 1), notes_[i].first + ": " + notes_[i].second);
-    }
-    return;
-  }
-  out_ << "\nDefinitions\n";
-  for (std::size_t i = 0; i < notes_.size(); ++i) {
-    const std::string number = fmt::format("  [{}]", i + 1);
-    wrapped(fmt::format("{:<7}", number), std::string(7, ' '),
-            notes_[i].first + ": " + notes_[i].second);
+void TextPage::write_definitions() {
+  if (definitions_ == Definitions::kHidden || notes_.empty()) return;
+  heading("Definitions", {});
+  for (const Note& note : notes_) {
+    const std::string name = note.label == note.name ? "" : " (" + note.name + ")";
+    item(note.label + name + ": " + note.definition);
   }
 }
 

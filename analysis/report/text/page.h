@@ -1,43 +1,48 @@
-// A page of text: headings, facts, paragraphs, tables, and numbered definitions at its end. Wraps
-// lines, or writes Markdown.
+// A page of text: headings, facts, paragraphs, tables, and definitions at its end. Wraps lines, or
+// writes Markdown.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "analysis/report/text/table.h"
 
 namespace analysis::report {
 
-/// kMarkdown: unwrapped, with tables and footnotes as GitHub and Pandoc read them.
+/// kMarkdown: unwrapped, with tables as GitHub and Pandoc read them.
 enum class TextForm { kTerminal, kMarkdown };
+/// Whether a page ends with the meaning of its figures.
+enum class Definitions { kHidden, kShown };
 
 /// Makes all text printable before writing it; only the cells of tables must already be printable.
 class TextPage {
  public:
-  TextPage(std::ostream& out, std::size_t width, TextForm form = TextForm::kTerminal);
+  TextPage(std::ostream& out, std::size_t width, TextForm form = TextForm::kTerminal,
+           Definitions definitions = Definitions::kHidden);
 
   void title(const std::string& text);
   void heading(const std::string& text, const std::vector<std::string>& defined);
   void paragraph(const std::string& text);
-  /// A line "label   text [1] [2]" with footnotes for the names in `defined`.
+  /// A line "label   text". The names in `defined` say what the figures are.
   void fact(const std::string& label, const std::string& text,
             const std::vector<std::string>& defined);
   /// A wrapped line beginning with "- ".
   void item(const std::string& text);
   void table(const TextTable& table);
+  /// A line with its blanks as they are, shortened to the page's width.
+  void line(const std::string& text);
 
-  /// Reference " [n]" (Markdown: "[^n]") to the definition of `name`, by default definition_of();
-  /// "" if that is empty. A name has the same n each time.
-  std::string footnote(const std::string& name);
-  std::string footnote(const std::string& name, const std::string& definition);
+  /// Returns `label`, and has the page end with what the figure `name` under that label means:
+  /// `definition`, by default definition_of().
+  std::string defined(const std::string& label, const std::string& name);
+  std::string defined(const std::string& label, const std::string& name,
+                      const std::string& definition);
   /// `text` made printable, for cells of a table.
   std::string shown(const std::string& text) const;
-  /// Writes the definitions that were referred to, by number.
-  void write_footnotes();
+  /// Writes the definitions of the figures on the page, in their order, if they are to be shown.
+  void write_definitions();
 
  private:
   bool is_markdown() const { return form_ == TextForm::kMarkdown; }
@@ -47,8 +52,12 @@ class TextPage {
   std::ostream& out_;
   std::size_t width_;
   TextForm form_;
+  Definitions definitions_;
   bool is_first_ = true, in_list_ = false;
-  std::vector<std::pair<std::string, std::string>> notes_;
+  struct Note {
+    std::string label, name, definition;
+  };
+  std::vector<Note> notes_;
 };
 
 }  // namespace analysis::report

@@ -9,6 +9,7 @@
 #include "analysis/report/text/findings.h"
 #include "analysis/report/text/joint.h"
 #include "analysis/report/text/run.h"
+#include "analysis/report/text/screen.h"
 #include "analysis/report/text/set.h"
 
 namespace analysis::report {
@@ -31,20 +32,22 @@ void write_sets(TextPage& page, const Report& report) {
 
 }  // namespace
 
-void write_text(TextPage& page, const Report& report) {
-  if (report.runs.size() == 1) {
+void write_text(TextPage& page, const Report& report, Detail detail) {
+  if (report.runs.size() == 1 && detail == Detail::kScreen) {
+    write_screen(page, report.runs.front());
+  } else if (report.runs.size() == 1) {
     write_run(page, report.runs.front());
   } else {
     write_sets(page, report);
   }
   write_findings(page, report);
-  page.write_footnotes();
+  page.write_definitions();
 }
 
 void write_joint_text(TextPage& page, const Report& report) {
   write_joint(page, report);
   write_findings(page, report);
-  page.write_footnotes();
+  page.write_definitions();
 }
 
 }  // namespace analysis::report

@@ -6,9 +6,12 @@
 
 namespace analysis::report {
 
-/// Writes one log in full, or several as a table per folder; then findings and footnotes. Without
-/// control codes.
-void write_text(TextPage& page, const Report& report);
+/// How much is shown of a single log. kScreen: what fits a terminal of 24 lines and 100 columns.
+enum class Detail { kScreen, kFull };
+
+/// Writes one log, or several as a table per folder; then findings and definitions. Without control
+/// codes.
+void write_text(TextPage& page, const Report& report, Detail detail);
 
 /// Compares the systems of each benchmark in the manner of the joint analysis of MLPerf HPC v0.7.
 void write_joint_text(TextPage& page, const Report& report);

@@ -23,31 +23,6 @@ constexpr double kMinute = 60.0;
 /// A run of fewer epochs says nothing about the time of an epoch.
 constexpr double kEpochWorthTelling = 0.1;
 
-std::string described(const RunFacts& facts) {
-  std::string text = facts.config_text(keys::kSubmissionBenchmark);
-  if (text.empty()) text = "benchmark not named";
-  const std::string division = facts.config_text(keys::kSubmissionDivision);
-  if (!division.empty()) text += ", " + division + " division";
-  const std::string org = facts.config_text(keys::kSubmissionOrg);
-  if (!org.empty()) text += ", " + org;
-  const std::string platform = facts.config_text(keys::kSubmissionPlatform);
-  if (!platform.empty()) text += ", " + platform;
-  return text;
-}
-
-std::string target_text(const RunFacts& facts) {
-  if (!facts.target) return "no target known";
-  return fmt::format("{} {}{}", facts.metric, facts.target->words(),
-                     facts.target_from_log ? " (from the log)" : "");
-}
-
-/// The unit of positions: "epoch", "passes", "samples", "tokens", "steps".
-std::string position_heading(const RunFacts& facts) {
-  using mllog::PositionUnit;
-  if (!facts.position_unit || *facts.position_unit == PositionUnit::kEpochs) return "epoch";
-  return *facts.position_unit == PositionUnit::kPasses ? "passes" : to_string(*facts.position_unit);
-}
-
 /// Headings of the quality columns, one per part of the target.
 std::vector<std::string> part_names(const RunFacts& facts) {
   if (!facts.target || facts.target->parts.size() < 2) return {facts.metric_name()};
@@ -128,12 +103,6 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
   }
 }
 
-std::string bar(const std::optional<double>& percent) {
-  const double part = percent.value_or(0.0) / 100.0;
-  if (!(part > 0.0)) return "";
-  return std::string(static_cast<std::size_t>(std::lround(std::min(part, 1.0) * kBarColumns)), '#');
-}
-
 void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
   page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
                            telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
@@ -145,10 +114,10 @@ void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
   }
   table.add_column("", Align::kLeft);
   for (const Part& part : telemetry.subsystems.parts) {
-    table.add_row({part.name + page.footnote(part.name, part.definition),
+    table.add_row({page.defined(part.name, part.name, part.definition),
                    fmt::format("{:.3f}", part.min_s), fmt::format("{:.3f}", part.mean_s),
                    fmt::format("{:.3f}", part.max_s), percent_text(part.percent),
-                   bar(part.percent)});
+                   bar(part.percent, kBarColumns)});
   }
   page.table(table);
 }
@@ -169,7 +138,7 @@ void write_quantities(TextPage& page, const RunTelemetry& telemetry) {
     table.add_column(heading, Align::kRight);
   }
   for (const Quantity& quantity : telemetry.quantities) {
-    table.add_row({quantity.name + page.footnote(quantity.name, quantity.definition),
+    table.add_row({page.defined(quantity.name, quantity.name, quantity.definition),
                    short_number(quantity.min), short_number(quantity.mean),
                    short_number(quantity.max), short_number(quantity.sum)});
   }
@@ -190,9 +159,9 @@ void write_log_parts(TextPage& page, const Breakdown& breakdown) {
   table.add_column("%", Align::kRight);
   table.add_column("", Align::kLeft);
   for (const Part& part : breakdown.parts) {
-    table.add_row({part.name + page.footnote("part " + part.name, part.definition),
+    table.add_row({page.defined(part.name, "part " + part.name, part.definition),
                    fmt::format("{:.3f}", part.mean_s), percent_text(part.percent),
-                   bar(part.percent)});
+                   bar(part.percent, kBarColumns)});
   }
   page.table(table);
 }
@@ -208,6 +177,38 @@ void write_provenance(TextPage& page, const RunTelemetry& telemetry) {
 }
 
 }  // namespace
+
+std::string described(const RunFacts& facts) {
+  std::string text = facts.config_text(keys::kSubmissionBenchmark);
+  if (text.empty()) text = "benchmark not named";
+  const std::string division = facts.config_text(keys::kSubmissionDivision);
+  if (!division.empty()) text += ", " + division + " division";
+  const std::string org = facts.config_text(keys::kSubmissionOrg);
+  if (!org.empty()) text += ", " + org;
+  const std::string platform = facts.config_text(keys::kSubmissionPlatform);
+  if (!platform.empty()) text += ", " + platform;
+  return text;
+}
+
+std::string target_text(const RunFacts& facts) {
+  if (!facts.target) return "no target known";
+  return fmt::format("{} {}{}", facts.metric, facts.target->words(),
+                     facts.target_from_log ? " (from the log)" : "");
+}
+
+std::string position_heading(const RunFacts& facts) {
+  using mllog::PositionUnit;
+  if (!facts.position_unit || *facts.position_unit == PositionUnit::kEpochs) return "epoch";
+  return *facts.position_unit == PositionUnit::kPasses ? "passes" : to_string(*facts.position_unit);
+}
+
+std::string bar(const std::optional<double>& percent, std::size_t columns) {
+  const double part = percent.value_or(0.0) / 100.0;
+  if (!(part > 0.0)) return "";
+  return std::string(
+      static_cast<std::size_t>(std::lround(std::min(part, 1.0) * static_cast<double>(columns))),
+      '#');
+}
 
 void write_waiting(TextPage& page, const std::string& name, const RunTelemetry& telemetry) {
   const std::string before = name.empty() ? "" : name + ": ";

@@ -51,18 +51,18 @@ void write_runs(TextPage& page, const Runs& runs) {
   const std::vector<const Part*> heads = heads_of(runs, use_telemetry);
   TextTable table;
   table.add_column("log", Align::kLeft);
-  table.add_column("outcome" + page.footnote("outcome"), Align::kLeft);
-  table.add_column("ttt s" + page.footnote("ttt_s"), Align::kRight);
+  table.add_column(page.defined("outcome", "outcome"), Align::kLeft);
+  table.add_column(page.defined("ttt s", "ttt_s"), Align::kRight);
   const bool by_epochs =
       std::ranges::all_of(runs, [](const RunReport* run) { return run->facts.counts_epochs(); });
-  table.add_column(by_epochs ? "epochs" + page.footnote("epochs_to_target")
-                             : "samples" + page.footnote("samples_to_target"),
+  table.add_column(by_epochs ? page.defined("epochs", "epochs_to_target")
+                             : page.defined("samples", "samples_to_target"),
                    Align::kRight);
-  table.add_column("final" + page.footnote("final_quality"), Align::kRight);
-  table.add_column("samples/s" + page.footnote("train_throughput"), Align::kRight);
+  table.add_column(page.defined("final", "final_quality"), Align::kRight);
+  table.add_column(page.defined("samples/s", "train_throughput"), Align::kRight);
   for (const Part* head : heads) {
     const std::string key = use_telemetry ? head->name : "part " + head->name;
-    table.add_column(head->name + " %" + page.footnote(key, head->definition), Align::kRight);
+    table.add_column(page.defined(head->name + " %", key, head->definition), Align::kRight);
   }
   for (const RunReport* run : runs) {
     const RunFacts& facts = run->facts;
@@ -81,14 +81,15 @@ void write_runs(TextPage& page, const Runs& runs) {
   page.table(table);
 }
 
-/// "; LABEL VALUE UNIT [n]" for a figure of system_fields(); "" if it is absent.
+/// "; LABEL VALUE UNIT" for a figure of system_fields(); "" if it is absent.
 std::string figure(TextPage& page, const SystemFacts& facts, const std::string& name,
                    const std::string& label) {
   const Field<SystemFacts>* const field = find_field(system_fields(), name);
   const std::string text = field ? to_text(field->get(facts)) : "";
   if (text.empty()) return "";
   const std::string unit = field->unit.empty() ? "" : " " + field->unit;
-  return "; " + label + " " + text + unit + page.footnote(name);
+  page.defined(label, name);
+  return "; " + label + " " + text + unit;
 }
 
 /// Like figure(), for the energy of runs whose power was measured.
@@ -97,8 +98,8 @@ std::string energy_figure(TextPage& page, const std::optional<submission::SetEne
   constexpr char kName[] = "energy.energy_j";
   for (const submission::EnergyDefinition& one : submission::energy_definitions()) {
     if (one.name != kName) continue;
-    return fmt::format("; energy {} {}{}", short_number(energy->energy_j), one.unit,
-                       page.footnote(kName, std::string(one.definition)));
+    page.defined("energy", kName, std::string(one.definition));
+    return fmt::format("; energy {} {}", short_number(energy->energy_j), one.unit);
   }
   return "";
 }
@@ -107,8 +108,8 @@ void write_system(TextPage& page, const SystemReport& system) {
   const SystemFacts& facts = system.facts;
   std::string text = fmt::format("{} of {} runs succeeded", facts.successful, facts.runs);
   if (facts.rule_breaking > 0) {
-    text += fmt::format("; {} of them break rules of their round{}", facts.rule_breaking,
-                        page.footnote("rule_breaking"));
+    page.defined("break rules", "rule_breaking");
+    text += fmt::format("; {} of them break rules of their round", facts.rule_breaking);
   }
   text += figure(page, facts, "runs_required", "MLPerf asks for");
   text += figure(page, facts, "score_min", "score");

@@ -60,7 +60,7 @@ std::optional<double> figure(const Report& report, const char* name) {
 std::string text_of(const Report& report) {
   std::ostringstream text;
   analysis::report::TextPage page(text, 200);
-  write_text(page, report);
+  write_text(page, report, analysis::report::Detail::kFull);
   return text.str();
 }
 

@@ -1,0 +1,154 @@
+// One run on one screen.
+#include "analysis/report/text/screen.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/numbers.h"
+#include "analysis/report/text/curve.h"
+#include "analysis/report/text/run.h"
+
+namespace analysis::report {
+namespace {
+
+constexpr std::size_t kCurveColumns = 78, kCurveRows = 5;
+constexpr std::size_t kBarColumns = 40;
+constexpr std::size_t kMostParts = 5;  ///< the others are one line
+constexpr std::size_t kMostStragglers = 1;
+constexpr double kMinute = 60.0;
+
+std::string seconds_text(double seconds) {
+  return seconds < kMinute ? fmt::format("{:.3f} s", seconds)
+                           : fmt::format("{:.3f} s ({})", seconds, duration_text(seconds));
+}
+
+void write_outcome(TextPage& page, const RunFacts& facts) {
+  std::string text = to_string(facts.outcome);
+  if (facts.best_quality) text += fmt::format("; best {}", quality_text(facts.best_quality));
+  text += "; target " + target_text(facts);
+  if (facts.resumed) text += "; resumed, so it cannot be submitted";
+  page.fact("outcome", text, {"outcome", "best_quality", "target"});
+}
+
+void write_time(TextPage& page, const RunFacts& facts) {
+  if (!facts.ttt_s) return;
+  std::string text = seconds_text(*facts.ttt_s);
+  if (facts.parts.staging_in_run_s.value_or(0.0) > 0.0) {
+    text += fmt::format(", {:.3f} s of it staging", *facts.parts.staging_in_run_s);
+  }
+  page.fact("time to train", text, {"ttt_s", "staging_in_run_s"});
+}
+
+/// The figures that there are, "6 to target, 6 run, 20.08 s each".
+void write_epochs(TextPage& page, const RunFacts& facts) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::optional<double>& value, const char* what) {
+    if (value) parts.push_back(fmt::format("{} {}", short_number(value), what));
+  };
+  const bool by_epochs = facts.counts_epochs();
+  add(by_epochs ? facts.progress.epochs_to_target : facts.progress.samples_to_target, "to target");
+  add(by_epochs ? facts.progress.epochs_run : facts.progress.samples_run, "run");
+  if (by_epochs) add(facts.mean_epoch_s(), "s each");
+  if (parts.empty()) return;
+  page.fact(by_epochs ? "epochs" : "samples", fmt::format("{}", fmt::join(parts, ", ")),
+            by_epochs ? std::vector<std::string>{"epochs_to_target", "epochs_run", "mean_epoch_s"}
+                      : std::vector<std::string>{"samples_to_target", "samples_run"});
+}
+
+void write_rates(TextPage& page, const RunFacts& facts) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::optional<double>& value, const char* what) {
+    if (value) parts.push_back(fmt::format("{} {}", short_number(value), what));
+  };
+  add(facts.train_throughput, "in training");
+  add(facts.eval_throughput, "in evaluation");
+  add(facts.run_throughput, "over the run");
+  if (parts.empty()) return;
+  page.fact("samples/s", fmt::format("{}", fmt::join(parts, ", ")),
+            {"train_throughput", "eval_throughput", "run_throughput"});
+}
+
+void write_curve(TextPage& page, const RunFacts& facts) {
+  const std::vector<std::string> lines = curve(facts, kCurveColumns, kCurveRows);
+  if (lines.empty()) return;
+  page.heading(fmt::format("Convergence: {} by {}", facts.metric_name(), position_heading(facts)),
+               {"convergence", "evaluations"});
+  for (const std::string& line : lines) page.line("  " + line);
+}
+
+/// The largest parts, and the rest as one.
+void write_parts(TextPage& page, const Breakdown& breakdown, bool is_telemetry) {
+  std::vector<const Part*> parts;
+  for (const Part& part : breakdown.parts) {
+    if (part.mean_s > 0.0) parts.push_back(&part);
+  }
+  std::ranges::stable_sort(parts, std::ranges::greater(),
+                           [](const Part* one) { return one->mean_s; });
+  const std::size_t shown = parts.size() > kMostParts + 1 ? kMostParts : parts.size();
+  const auto write = [&](const std::string& name, double seconds, double percent) {
+    page.line(fmt::format("  {:<12} {:>12.3f} s {:>5} %  {}", name, seconds, percent_text(percent),
+                          bar(percent, kBarColumns)));
+  };
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Part& part = *parts[i];
+    write(page.defined(part.name, is_telemetry ? part.name : "part " + part.name, part.definition),
+          part.mean_s, part.percent.value_or(0.0));
+  }
+  double rest_s = 0.0, rest_percent = 0.0;
+  for (std::size_t i = shown; i < parts.size(); ++i) {
+    rest_s += parts[i]->mean_s;
+    rest_percent += parts[i]->percent.value_or(0.0);
+  }
+  if (shown < parts.size()) {
+    write(fmt::format("{} others", parts.size() - shown), rest_s, rest_percent);
+  }
+}
+
+void write_where(TextPage& page, const RunReport& run) {
+  if (run.telemetry) {
+    const RunTelemetry& telemetry = *run.telemetry;
+    page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
+                             telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
+                 {"subsystems"});
+    write_parts(page, telemetry.subsystems, true);
+  } else if (run.log_parts) {
+    page.heading("Where the time went, by the log's records", {"parts", "intervals"});
+    write_parts(page, *run.log_parts, false);
+  }
+}
+
+/// One line.
+void write_waited_for(TextPage& page, const RunTelemetry& telemetry) {
+  if (telemetry.ranks < 2) return;
+  const Waiting& waiting = telemetry.waiting;
+  if (waiting.stragglers.empty() && !waiting.slow_exchange) {
+    page.line("  No rank in particular was waited for.");
+    return;
+  }
+  const std::size_t shown = std::min(waiting.stragglers.size(), kMostStragglers);
+  for (std::size_t i = 0; i < shown; ++i) page.item(sentence(waiting.stragglers[i]));
+  if (shown < waiting.stragglers.size()) {
+    page.item(
+        fmt::format("{} more ranks were waited for: --full", waiting.stragglers.size() - shown));
+  }
+  if (waiting.slow_exchange) page.item(sentence(*waiting.slow_exchange));
+}
+
+}  // namespace
+
+void write_screen(TextPage& page, const RunReport& run) {
+  page.title(run.name);
+  page.paragraph(described(run.facts));
+  write_outcome(page, run.facts);
+  write_time(page, run.facts);
+  write_epochs(page, run.facts);
+  write_rates(page, run.facts);
+  write_curve(page, run.facts);
+  write_where(page, run);
+  if (run.telemetry) write_waited_for(page, *run.telemetry);
+}
+
+}  // namespace analysis::report
