@@ -27,48 +27,62 @@ std::string seconds_text(double seconds) {
 
 void write_outcome(TextPage& page, const RunFacts& facts) {
   std::string text = to_string(facts.outcome);
-  if (facts.best_quality) text += fmt::format("; best {}", quality_text(facts.best_quality));
+  if (facts.best_quality) {
+    text += fmt::format("; {} {}", page.defined("best", "best_quality"),
+                        quality_text(facts.best_quality));
+  }
   text += "; target " + target_text(facts);
   if (facts.resumed) text += "; resumed, so it cannot be submitted";
-  page.fact("outcome", text, {"outcome", "best_quality", "target"});
+  page.fact("outcome", text, {"outcome", "target"});
 }
 
 void write_time(TextPage& page, const RunFacts& facts) {
   if (!facts.ttt_s) return;
   std::string text = seconds_text(*facts.ttt_s);
   if (facts.parts.staging_in_run_s.value_or(0.0) > 0.0) {
-    text += fmt::format(", {:.3f} s of it staging", *facts.parts.staging_in_run_s);
+    text += fmt::format(", {:.3f} s of it {}", *facts.parts.staging_in_run_s,
+                        page.defined("staging", "staging_in_run_s"));
   }
-  page.fact("time to train", text, {"ttt_s", "staging_in_run_s"});
+  page.fact("time to train", text, {"ttt_s"});
 }
 
-/// The figures that there are, "6 to target, 6 run, 20.08 s each".
+/// A line of those figures that the run has: "6 to target, 6 run, 20.08 s each".
+class Line {
+ public:
+  explicit Line(TextPage& page) : page_(page) {}
+
+  void add(const std::optional<double>& value, const char* what, const char* name) {
+    if (value) parts_.push_back(short_number(value) + " " + page_.defined(what, name));
+  }
+  void write(const char* label) {
+    if (!parts_.empty()) page_.fact(label, fmt::format("{}", fmt::join(parts_, ", ")), {});
+  }
+
+ private:
+  TextPage& page_;
+  std::vector<std::string> parts_;
+};
+
 void write_epochs(TextPage& page, const RunFacts& facts) {
-  std::vector<std::string> parts;
-  const auto add = [&](const std::optional<double>& value, const char* what) {
-    if (value) parts.push_back(fmt::format("{} {}", short_number(value), what));
-  };
-  const bool by_epochs = facts.counts_epochs();
-  add(by_epochs ? facts.progress.epochs_to_target : facts.progress.samples_to_target, "to target");
-  add(by_epochs ? facts.progress.epochs_run : facts.progress.samples_run, "run");
-  if (by_epochs) add(facts.mean_epoch_s(), "s each");
-  if (parts.empty()) return;
-  page.fact(by_epochs ? "epochs" : "samples", fmt::format("{}", fmt::join(parts, ", ")),
-            by_epochs ? std::vector<std::string>{"epochs_to_target", "epochs_run", "mean_epoch_s"}
-                      : std::vector<std::string>{"samples_to_target", "samples_run"});
+  Line line(page);
+  if (facts.counts_epochs()) {
+    line.add(facts.progress.epochs_to_target, "to target", "epochs_to_target");
+    line.add(facts.progress.epochs_run, "run", "epochs_run");
+    line.add(facts.mean_epoch_s(), "s each", "mean_epoch_s");
+    line.write("epochs");
+  } else {
+    line.add(facts.progress.samples_to_target, "to target", "samples_to_target");
+    line.add(facts.progress.samples_run, "run", "samples_run");
+    line.write("samples");
+  }
 }
 
 void write_rates(TextPage& page, const RunFacts& facts) {
-  std::vector<std::string> parts;
-  const auto add = [&](const std::optional<double>& value, const char* what) {
-    if (value) parts.push_back(fmt::format("{} {}", short_number(value), what));
-  };
-  add(facts.train_throughput, "in training");
-  add(facts.eval_throughput, "in evaluation");
-  add(facts.run_throughput, "over the run");
-  if (parts.empty()) return;
-  page.fact("samples/s", fmt::format("{}", fmt::join(parts, ", ")),
-            {"train_throughput", "eval_throughput", "run_throughput"});
+  Line line(page);
+  line.add(facts.train_throughput, "in training", "train_throughput");
+  line.add(facts.eval_throughput, "in evaluation", "eval_throughput");
+  line.add(facts.run_throughput, "over the run", "run_throughput");
+  line.write("samples/s");
 }
 
 void write_curve(TextPage& page, const RunFacts& facts) {

@@ -24,7 +24,7 @@ TEST(Curve, HasTheLargestQualityFirst) {
               testing::ElementsAre("1.0000 |          *",  //
                                    "       |     *     ",  //
                                    "0.0000 |*          ",  //
-                                   "        1.00   3.00"));
+                                   "        1         3"));
 }
 
 TEST(Curve, NeedsTwoEvaluationsAtDifferentPositions) {
