@@ -155,7 +155,7 @@ struct Kernels {
   /// dst [count] = src.
   void (*widen)(const Bf16* src, float* dst, std::int64_t count);
   /// to [bytes] = from, with streaming (non-temporal) stores if `to` is aligned to a cache line.
-  void (*copy_past_caches)(const void* from, std::int64_t bytes, void* to);
+  void (*stream_copy)(const void* from, std::int64_t bytes, void* to);
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;

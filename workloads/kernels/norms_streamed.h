@@ -129,7 +129,7 @@ void normalize_lines(const NormOperands<T>& of) {
   }
 }
 
-inline void copy_past_caches(const void* from, std::int64_t bytes, void* to) {
+inline void stream_copy(const void* from, std::int64_t bytes, void* to) {
   const auto* const source = static_cast<const char*>(from);
   auto* const place = static_cast<char*>(to);
   std::int64_t at = 0;

@@ -30,7 +30,7 @@ constexpr Kernels table_of(base::InstructionSet set) {
           .bf16 = kColumns<Bf16>,
           .round_to_bf16 = convert<float, Bf16>,
           .widen = convert<Bf16, float>,
-          .copy_past_caches = copy_past_caches,
+          .stream_copy = stream_copy,
           .weight_tiles = {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
           .f32_features = kFeatures<float>,
           .bf16_features = kFeatures<Bf16>,

@@ -44,7 +44,7 @@ CopyBandwidth::CopyBandwidth(const Kernels& kernels)
 
 void CopyBandwidth::measure(const base::Clock& clock) {
   seconds_.push_back(pass_seconds(clock, [this](std::int64_t at, std::int64_t count) {
-    kernels_.copy_past_caches(from_.data() + at, count * kFloatBytes, to_.data() + at);
+    kernels_.stream_copy(from_.data() + at, count * kFloatBytes, to_.data() + at);
   }));
 }
 
@@ -64,7 +64,7 @@ double triad_bandwidth(const Kernels& kernels, int repetitions, const base::Cloc
         for (std::int64_t j = 0; j < kTogether; ++j) {
           sums[static_cast<std::size_t>(j)] = b.data()[at + j] + scale * c.data()[at + j];
         }
-        kernels.copy_past_caches(sums.data(), kTogether * kFloatBytes, a.data() + at);
+        kernels.stream_copy(sums.data(), kTogether * kFloatBytes, a.data() + at);
       }
     });
     best = std::min(best, took);

@@ -168,7 +168,7 @@ class ConcatenationLayer final : public Layer {
     }
   }
   void leave(const T* aside, std::int64_t numbers, T* to) const {
-    kernels_.copy_past_caches(aside, numbers * static_cast<std::int64_t>(sizeof(T)), to);
+    kernels_.stream_copy(aside, numbers * static_cast<std::int64_t>(sizeof(T)), to);
   }
   static void copy_rows(const T* from, std::int64_t from_step, std::int64_t rows,
                         std::int64_t channels, T* to, std::int64_t to_step) {

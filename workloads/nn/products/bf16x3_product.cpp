@@ -211,9 +211,9 @@ void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int
     operands.blocks = grains_of(count, kBlock);
     tiles.multiply(operands, {rows.sums, kTile, strip_ * kBlock, kBlock}, false);
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
-      kernels_->copy_past_caches(rows.sums + panel * strip_ * kBlock,
-                                 count * kBlock * std::int64_t{sizeof(float)},
-                                 to + panel * block_stride);
+      kernels_->stream_copy(rows.sums + panel * strip_ * kBlock,
+                            count * kBlock * std::int64_t{sizeof(float)},
+                            to + panel * block_stride);
     }
     return;
   }
@@ -253,7 +253,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
       std::min((group.first_column + group.columns) * step, columns_.to) - first_column;
   const auto write = [&](std::int64_t block, std::int64_t row, const float* numbers) {
     float* const place = to + ((block * rows_.to + row) * columns_.to + first_column) * kBlock;
-    kernels_->copy_past_caches(numbers, columns * kBlock * std::int64_t{sizeof(float)}, place);
+    kernels_->stream_copy(numbers, columns * kBlock * std::int64_t{sizeof(float)}, place);
   };
   const std::int64_t count =
       std::min(group.columns, columns_.count(phase.column) - group.first_column);

@@ -77,7 +77,7 @@ void GappedGradient::write_row(std::int64_t sample, std::int64_t row, const Bf16
     const Bf16* const from = y == row * apart_ ? spaced : zeros_.data();
     Bf16* const to = diff_src_ + (sample * height + y) * numbers;
     if (stores_ == Stores::kStreamed) {
-      kernels_->copy_past_caches(from, numbers * kBf16Bytes, to);
+      kernels_->stream_copy(from, numbers * kBf16Bytes, to);
     } else {
       std::copy_n(from, numbers, to);
     }
