@@ -30,7 +30,7 @@ RowShare rows_of(const WorkPart& part) {
   return {base::narrow<std::uint32_t>(part.count - 1), base::narrow<std::uint32_t>(part.index)};
 }
 
-[[gnu::always_inline]] inline void fetch_row(const TableRows& rows, std::int32_t row) {
+[[gnu::always_inline]] inline void prefetch_row(const TableRows& rows, std::int32_t row) {
   const std::int64_t at = row * rows.columns;
   if (rows.upper == nullptr) {
     fetch(rows.weights + at, rows.columns * static_cast<std::int64_t>(sizeof(float)));
@@ -62,7 +62,7 @@ void step_atomic(const TableRows& rows, const BagRange& range, const T* gradient
                  std::int64_t stride, float rate) {
   const std::int64_t end = range.offsets[range.last];
   for_each_lookup(range, [&](std::int64_t i, std::int32_t row, std::int64_t bag) {
-    if (i + kAhead < end) fetch_row(rows, range.ids[i + kAhead]);
+    if (i + kAhead < end) prefetch_row(rows, range.ids[i + kAhead]);
     float* weights = rows.weights + row * rows.columns;
     for (std::int64_t c = 0; c < rows.columns; ++c) {
       add_atomically(weights[c], -rate * as_float(gradient[bag * stride + c]));
@@ -87,7 +87,7 @@ void EmbeddingTable::step_locked(const BagRange& range, const T* gradient, std::
   const std::int64_t end = range.offsets[range.last];
   const auto step = kernels_->on<T>().step_one;
   for_each_lookup(range, [&](std::int64_t i, std::int32_t row, std::int64_t bag) {
-    if (i + kAhead < end) fetch_row(rows, range.ids[i + kAhead]);
+    if (i + kAhead < end) prefetch_row(rows, range.ids[i + kAhead]);
     const std::lock_guard lock(locks_[static_cast<std::size_t>(row % kLocks)]);
     step(rows, row, gradient + bag * stride, rate);
   });

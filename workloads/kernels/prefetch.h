@@ -24,7 +24,7 @@ constexpr std::int64_t kCacheLine = 64;
 
 /// The same for a byte count known at compile time.
 template <std::int64_t kBytes>
-[[gnu::always_inline]] inline void fetch_lines(const void* from) {
+[[gnu::always_inline]] inline void prefetch_lines(const void* from) {
   const char* line = static_cast<const char*>(from);
 #pragma GCC unroll 16
   for (std::int64_t at = 0; at < kBytes; at += kCacheLine) __builtin_prefetch(line + at);

@@ -45,7 +45,7 @@ void forward_of(const Weight* weights, std::int64_t columns, const BagRange& bag
       __attribute__((always_inline)) {
     constexpr std::int64_t kBytes =
         decltype(chunk)::kVectors * kLanes * static_cast<std::int64_t>(sizeof(Weight));
-    if (i + distance < end) fetch_lines<kBytes>(row_of(i + distance) + at);
+    if (i + distance < end) prefetch_lines<kBytes>(row_of(i + distance) + at);
   };
   const std::int64_t begin = bags.offsets[bags.first];
   for (std::int64_t i = begin; i < end && i < begin + distance; ++i) fetch(row_of(i), bytes);
@@ -85,7 +85,7 @@ class LookupsAhead {
     const std::int64_t next = i + distance_;
     if (next >= count_) return;
     const Lookup lookup = lookups_[next];
-    if (next == 0 || lookups_[next - 1].row != lookup.row) table_.fetch_row(lookup.row);
+    if (next == 0 || lookups_[next - 1].row != lookup.row) table_.prefetch_row(lookup.row);
     if (next == 0 || lookups_[next - 1].bag != lookup.bag) {
       fetch(gradient_ + lookup.bag * stride_, bytes_);
     }

@@ -173,7 +173,7 @@ struct SplitRow {
 /// A table of floats.
 struct WholeTable {
   WholeRow row(std::int64_t row) const { return {rows.weights + row * rows.columns}; }
-  [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
+  [[gnu::always_inline]] void prefetch_row(std::int64_t row) const {
     fetch(rows.weights + row * rows.columns,
           rows.columns * static_cast<std::int64_t>(sizeof(float)));
   }
@@ -185,7 +185,7 @@ struct SplitTable {
   SplitRow row(std::int64_t row) const {
     return {rows.upper + row * rows.columns, rows.lower + row * rows.columns};
   }
-  [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
+  [[gnu::always_inline]] void prefetch_row(std::int64_t row) const {
     const std::int64_t bytes = rows.columns * static_cast<std::int64_t>(sizeof(Bf16));
     fetch(rows.upper + row * rows.columns, bytes);
     fetch(rows.lower + row * rows.columns, bytes);
