@@ -32,8 +32,8 @@ ClimateFields::ClimateFields(std::int64_t height, std::int64_t width)
       down_(height, kRows),
       along_(width, kRows),
       sizes_(height_ * width_),
-      turned_re_(width_ * kRows),
-      turned_im_(width_ * kRows) {
+      transposed_re_(width_ * kRows),
+      transposed_im_(width_ * kRows) {
   double power = 0.0, down_slope = 0.0, along_slope = 0.0;
   const auto turn = [](std::int64_t of, std::size_t count) {
     return 2.0 * std::numbers::pi * static_cast<double>(of) / static_cast<double>(count);
@@ -95,15 +95,15 @@ void ClimateFields::transform(Plane& re, Plane& im) {
 void ClimateFields::transform_rows(float* re, float* im) {
   for (std::size_t row = 0; row < kRows; ++row) {
     for (std::size_t j = 0; j < width_; ++j) {
-      turned_re_[j * kRows + row] = re[row * width_ + j];
-      turned_im_[j * kRows + row] = im[row * width_ + j];
+      transposed_re_[j * kRows + row] = re[row * width_ + j];
+      transposed_im_[j * kRows + row] = im[row * width_ + j];
     }
   }
-  along_.transform({turned_re_.data(), turned_im_.data(), kRows});
+  along_.transform({transposed_re_.data(), transposed_im_.data(), kRows});
   for (std::size_t row = 0; row < kRows; ++row) {
     for (std::size_t j = 0; j < width_; ++j) {
-      re[row * width_ + j] = turned_re_[j * kRows + row];
-      im[row * width_ + j] = turned_im_[j * kRows + row];
+      re[row * width_ + j] = transposed_re_[j * kRows + row];
+      im[row * width_ + j] = transposed_im_[j * kRows + row];
     }
   }
 }

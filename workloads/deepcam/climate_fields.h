@@ -36,7 +36,7 @@ class ClimateFields {
   synthetic::FourierLines down_, along_;
   std::vector<float> sizes_;  ///< amplitude of each wave, [H, W]
   std::pair<double, double> slopes_;
-  std::vector<float> turned_re_, turned_im_;  ///< some rows, transposed
+  std::vector<float> transposed_re_, transposed_im_;  ///< some rows, transposed
 };
 
 }  // namespace deepcam

@@ -204,7 +204,7 @@ void narrow_weights_gradient(const VolumeBackward<T>& call, const PooledRow& row
     gather_all<kColumns>(call, strip, scratch);
     for (int lane = 0; lane < kLanes; ++lane) {
       add_row_taps<kColumns>(scratch, volume.in, chosen.gradients_of(lane), chosen.offsets_of(lane),
-                             chosen.count, sums + lane * volume.turned_floats());
+                             chosen.count, sums + lane * volume.backward_weight_floats());
     }
     add_biases(chosen, bias_sums);
   }
@@ -224,9 +224,9 @@ void weights_gradient_of(const VolumeBackward<T>& call, const PooledRow& row, st
     for (std::int64_t in = 0; in < volume.in_blocks(); ++in) {
       gather_block<kColumns>(call, strip, in * kLanes, scratch);
       for (int lane = 0; lane < kLanes; ++lane) {
-        add_taps<kColumns>(scratch, chosen.gradients_of(lane), chosen.offsets_of(lane),
-                           chosen.count,
-                           sums + lane * volume.turned_floats() + in * Volume::kTaps * kLanes);
+        add_taps<kColumns>(
+            scratch, chosen.gradients_of(lane), chosen.offsets_of(lane), chosen.count,
+            sums + lane * volume.backward_weight_floats() + in * Volume::kTaps * kLanes);
       }
     }
     add_biases(chosen, bias_sums);

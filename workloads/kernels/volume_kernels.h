@@ -28,7 +28,9 @@ struct Volume {
   std::int64_t out_blocks() const { return out / kBlock; }
   /// Floats of an output channel's weights as the backward kernels read them: [in_blocks][27][16],
   /// or [9][16] for narrow volumes, with the three voxels of a row side by side.
-  std::int64_t turned_floats() const { return is_narrow() ? kTaps / 3 * kBlock : kTaps * in; }
+  std::int64_t backward_weight_floats() const {
+    return is_narrow() ? kTaps / 3 * kBlock : kTaps * in;
+  }
 };
 
 /// Pooled voxels, channels last. Rows are `row` voxels apart, planes `plane` voxels. `first` is
@@ -85,9 +87,9 @@ struct VolumeKernels {
                           std::int64_t blocks, float* scratch);
   /// Floats of `scratch` for the backward kernels below.
   static constexpr std::int64_t kScratchFloats = 16 * 1024;
-  /// sums [16 channels][turned_floats] += the weights' gradients, and bias_sums [16] += the
-  /// biases', from a strip of rows beginning with `row`, for the 16 output channels of `block`. A
-  /// strip has strip_rows(volume) rows, or those that are left.
+  /// sums [16 channels][backward_weight_floats] += the weights' gradients, and bias_sums [16] +=
+  /// the biases', from a strip of rows beginning with `row`, for the 16 output channels of `block`.
+  /// A strip has strip_rows(volume) rows, or those that are left.
   void (*weights_gradient_f32)(const VolumeBackward<float>& call, const PooledRow& row,
                                std::int64_t block, float* sums, float* bias_sums, float* scratch);
   void (*weights_gradient_bf16)(const VolumeBackward<Bf16>& call, const PooledRow& row,

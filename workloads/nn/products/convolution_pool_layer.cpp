@@ -81,7 +81,7 @@ class ConvolutionPoolLayer final : public Layer {
   const float* bias_ = nullptr;
   Bf16* packed_ = nullptr;
   float* widened_ = nullptr;  ///< [threads][widened_floats]
-  float* turned_ = nullptr;
+  float* transposed_ = nullptr;
   const float* diff_dst_ = nullptr;
   float* diff_src_ = nullptr;
   VolumeExchange* exchange_ = nullptr;
@@ -150,8 +150,8 @@ void ConvolutionPoolLayer<T>::plan_backward(Planner& planner) {
   weights_target_.plan(planner, Volume::kTaps * volume_.in * volume_.out * kFloatBytes);
   bias_target_.plan(planner, volume_.out * kFloatBytes);
   if (!has_source_gradient_) return;
-  turned_buffer_ = planner.temporary(volume_.out * volume_.turned_floats() * kFloatBytes, moment,
-                                     "weights in other layouts");
+  turned_buffer_ = planner.temporary(volume_.out * volume_.backward_weight_floats() * kFloatBytes,
+                                     moment, "weights in other layouts");
   // Float at any precision, as elements are sums of many parts.
   diff_src_buffer_ = planner.contribute(operation_.src, batch_ * source_values() * kFloatBytes);
 }
@@ -176,7 +176,7 @@ void ConvolutionPoolLayer<T>::bind(const Arena& arena) {
     }
   }
   if (diff_dst_buffer_ < 0) return;
-  turned_ = arena.at(turned_buffer_);
+  transposed_ = arena.at(turned_buffer_);
   gradient_.bind(arena, all_kernels_);
   diff_dst_ = arena.at(diff_dst_buffer_);
   diff_src_ = arena.at(diff_src_buffer_);
@@ -335,7 +335,7 @@ void ConvolutionPoolLayer<T>::backward_weights(bool accumulate, const Samples& s
 
 template <class T>
 void ConvolutionPoolLayer<T>::backward_source(const Samples& samples) {
-  turn_weights(volume_, weights_, tiles_, turned_);
+  transpose_weights(volume_, weights_, tiles_, transposed_);
   const std::int64_t blocks = volume_.in_blocks(), strip = strip_rows(volume_);
   const std::int64_t plane_values = volume_.plane_points() * volume_.in;
   share_out(samples.count * (volume_.depth + 2), [&](std::int64_t item) {
@@ -349,7 +349,7 @@ void ConvolutionPoolLayer<T>::backward_source(const Samples& samples) {
       const std::int64_t plane = item / blocks % count * 2 + parity;
       const VolumeBackward<float> call = backward_call<float>(sample);
       for (std::int64_t row = 0; row < rows(); row += strip) {
-        kernels_.source_gradient(call, {plane, row}, item % blocks, turned_,
+        kernels_.source_gradient(call, {plane, row}, item % blocks, transposed_,
                                  diff_src_ + sample * source_values(), gradient_.scratch());
       }
     });

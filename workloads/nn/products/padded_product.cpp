@@ -135,9 +135,9 @@ void PaddedProduct::bind(const Arena& arena, Device& device, const Kernels& kern
   source_ = arena.at(from_.buffer);
   padded_ = arena.at(padded_buffer_);
   weights_ = arena.parameters.weights(parameter_);
-  turned_ = arena.at(turned_buffer_);
-  void* const weights =
-      turned_ != nullptr ? static_cast<void*>(turned_) : arena.parameters.weights(parameter_);
+  transposed_ = arena.at(turned_buffer_);
+  void* const weights = transposed_ != nullptr ? static_cast<void*>(transposed_)
+                                               : arena.parameters.weights(parameter_);
   product_.bind(arena, device, {padded_, weights, arena.at<void>(to_.buffer)});
 }
 
@@ -161,13 +161,13 @@ void PaddedProduct::pad(const Samples& samples) const {
 
 /// Transposes [out / 16][in / 16][taps][16 in][16 out] to [in / 16][out / 16][taps][16 out][16 in],
 /// the last tap first.
-void PaddedProduct::turn_weights() const {
+void PaddedProduct::transpose_weights() const {
   const std::int64_t outs = out_ / kBlock, ins = in_ / kBlock;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t in = 0; in < ins; ++in) {
     for (std::int64_t out = 0; out < outs; ++out) {
       const float* const from = weights_ + (out * ins + in) * taps_ * kTile;
-      float* const to = turned_ + (in * outs + out) * taps_ * kTile;
+      float* const to = transposed_ + (in * outs + out) * taps_ * kTile;
       for (std::int64_t tap = 0; tap < taps_; ++tap) {
         kernels_->weight_tiles.transpose(from + tap * kTile, to + (taps_ - 1 - tap) * kTile);
       }
@@ -176,7 +176,7 @@ void PaddedProduct::turn_weights() const {
 }
 
 void PaddedProduct::run(const Samples& samples, bool /*adds*/) {
-  if (turned_ != nullptr && samples.first == 0) turn_weights();
+  if (transposed_ != nullptr && samples.first == 0) transpose_weights();
   pad(samples);
   product_.run(samples);
 }

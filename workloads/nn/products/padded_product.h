@@ -31,7 +31,7 @@ class PaddedProduct final : public Product {
 
  private:
   void pad(const Samples& samples) const;
-  void turn_weights() const;
+  void transpose_weights() const;
 
   ParameterId parameter_ = -1;
   ChannelLayout from_layout_;
@@ -44,7 +44,7 @@ class PaddedProduct final : public Product {
   const float* source_ = nullptr;
   float* padded_ = nullptr;  ///< [samples of a slice][blocks][rows][padded columns][16]
   const float* weights_ = nullptr;
-  float* turned_ = nullptr;
+  float* transposed_ = nullptr;
 };
 
 }  // namespace nn

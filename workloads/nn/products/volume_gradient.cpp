@@ -48,7 +48,7 @@ void VolumeGradient<T>::add_part(std::int64_t block, std::int64_t part, const Sa
                                  const CallOf& call_of, RegionPoll& under_way) const {
   float* const sums = sums_of(block, part);
   float* const flush = sums + block_floats();
-  float* const biases = flush + Volume::kBlock * volume_.turned_floats();
+  float* const biases = flush + Volume::kBlock * volume_.backward_weight_floats();
   std::fill_n(sums, block_floats(), 0.0F);
   const std::int64_t flushes = plane_flushes() * row_flushes();
   const std::int64_t units = samples.count * flushes, strip = strip_rows(volume_);
@@ -88,8 +88,8 @@ void VolumeGradient<T>::run(const Samples& samples, const CallOf& call_of, float
     for (std::int64_t part = 1; part < parts_; ++part) {
       kernels_->f32.accumulate(sums, sums_of(block, part), block_floats());
     }
-    turn_gradient_back(volume_, block, sums, kernels_->weight_tiles, weights);
-    std::copy_n(sums + Volume::kBlock * volume_.turned_floats(), Volume::kBlock,
+    transpose_gradient_back(volume_, block, sums, kernels_->weight_tiles, weights);
+    std::copy_n(sums + Volume::kBlock * volume_.backward_weight_floats(), Volume::kBlock,
                 biases + block * Volume::kBlock);
   }
 }

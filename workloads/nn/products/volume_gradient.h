@@ -29,7 +29,9 @@ class VolumeGradient {
 
  private:
   std::int64_t planes() const { return volume_.depth / 2; }
-  std::int64_t block_floats() const { return Volume::kBlock * (volume_.turned_floats() + 1); }
+  std::int64_t block_floats() const {
+    return Volume::kBlock * (volume_.backward_weight_floats() + 1);
+  }
   /// Running sums, followed by the sums of one flush.
   float* sums_of(std::int64_t block, std::int64_t part) const {
     return sums_ + (part * volume_.out_blocks() + block) * 2 * block_floats();

@@ -31,9 +31,9 @@ void pack_pairs(const Volume& volume, const float* weights, const WeightTiles& t
   }
 }
 
-void turn_weights(const Volume& volume, const float* weights, const WeightTiles& tiles,
-                  float* turned) {
-  const std::int64_t blocks = volume.in_blocks(), floats = volume.turned_floats();
+void transpose_weights(const Volume& volume, const float* weights, const WeightTiles& tiles,
+                       float* turned) {
+  const std::int64_t blocks = volume.in_blocks(), floats = volume.backward_weight_floats();
 #pragma omp parallel for schedule(static) collapse(2)
   for (std::int64_t out = 0; out < volume.out_blocks(); ++out) {
     for (std::int64_t in = 0; in < blocks; ++in) {
@@ -49,9 +49,9 @@ void turn_weights(const Volume& volume, const float* weights, const WeightTiles&
   }
 }
 
-void turn_gradient_back(const Volume& volume, std::int64_t block, const float* turned,
-                        const WeightTiles& tiles, float* weights) {
-  const std::int64_t floats = volume.turned_floats();
+void transpose_gradient_back(const Volume& volume, std::int64_t block, const float* turned,
+                             const WeightTiles& tiles, float* weights) {
+  const std::int64_t floats = volume.backward_weight_floats();
   float* const to = weights + block * kTaps * volume.in * kBlock;
   if (volume.is_narrow()) {
     for (std::int64_t tap = 0; tap < kTaps; ++tap) {
