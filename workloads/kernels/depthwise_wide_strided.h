@@ -23,7 +23,7 @@ struct PointLine {
 /// elements are channels of the pixel.
 template <class T, class Use>
 void for_point_lines(const ChannelWindow& window, std::int64_t point, const Use& use) {
-  constexpr std::int64_t kLine = kLineNumbers<T>;
+  constexpr std::int64_t kLine = kLineElements<T>;
   const std::int64_t first = point * window.channels + window.first, end = first + window.count;
   for (std::int64_t at = first / kLine * kLine; at < end; at += kLine) {
     const LinePlaces places = places_between<T>(first - at, end - at);

@@ -117,7 +117,7 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
 template <bool kGradients, int kRows, class T>
 void find_lines(const WideRows<kRows, T>& given, const ChannelWindow& window,
                 const WindowTaps<T>& taps, WindowTaps<T>* totals) {
-  constexpr int kLine = kLineNumbers<T>;
+  constexpr int kLine = kLineElements<T>;
   const WideRows<kRows, T> rows = given;  // a local copy, for registers
   const auto line_from = [](std::int64_t place) { return (place + kLine - 1) / kLine * kLine; };
   const std::int64_t dilation = rows.reach / rows.channels;

@@ -11,7 +11,7 @@ namespace {
 /// Whether rows of `numbers` elements that begin at `to` are written with streaming stores.
 template <class T>
 bool passes_caches(const DepthwisePlane& plane, const T* to, std::int64_t numbers) {
-  return plane.stores == Stores::kStreamed && numbers % kLineNumbers<T> == 0 &&
+  return plane.stores == Stores::kStreamed && numbers % kLineElements<T> == 0 &&
          reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
 }
 
@@ -71,7 +71,7 @@ struct ChannelWindow {
 /// lines.
 template <class Use>
 void for_each_window(int channels, const Use& use) {
-  constexpr int kWhole = kLineNumbers<Bf16>;
+  constexpr int kWhole = kLineElements<Bf16>;
   const int windows = (channels + ChannelWindow::kMost - 1) / ChannelWindow::kMost;
   const int share = ((channels + windows - 1) / windows + kWhole - 1) / kWhole * kWhole;
   for (int first = 0; first < channels; first += share) {
@@ -144,7 +144,7 @@ class WindowTaps {
   static constexpr std::int64_t to_tap(int tap, int part) { return (tap * kParts + part) * kSpan; }
 
  private:
-  static constexpr int kLine = kLineNumbers<T>, kParts = kLineParts<T>;
+  static constexpr int kLine = kLineElements<T>, kParts = kLineParts<T>;
   /// A line before the window, one after it, and the rest of the last one.
   static constexpr int kFurther = 3 * kLine;
   static constexpr int kAll = ChannelWindow::kMost + kFurther;

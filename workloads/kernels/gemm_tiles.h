@@ -60,11 +60,11 @@ void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& pu
   for (std::int64_t column = 0; column < columns; column += kLanes) {
     const std::int64_t left = columns - column;
     const auto mask = static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF);
-    if (column % kLineNumbers<Bf16> == 0) {
-      const std::int64_t lines = (columns + kLineNumbers<Bf16> - 1) / kLineNumbers<Bf16>;
-      const std::int64_t first = column / kLineNumbers<Bf16> * kTileRows;
+    if (column % kLineElements<Bf16> == 0) {
+      const std::int64_t lines = (columns + kLineElements<Bf16> - 1) / kLineElements<Bf16>;
+      const std::int64_t first = column / kLineElements<Bf16> * kTileRows;
       for (std::int64_t i = first; i < first + kTileRows; ++i) {
-        __builtin_prefetch(rows[kTileRows + i / lines] + i % lines * kLineNumbers<Bf16>);
+        __builtin_prefetch(rows[kTileRows + i / lines] + i % lines * kLineElements<Bf16>);
       }
     }
     Words words[kLanes];
@@ -268,7 +268,7 @@ inline void fetch_windows(const Bf16* src, const TileGemm::Windows& of) {
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(Bf16));
   for (std::int64_t line = of.lines > 1 ? of.lines - 2 : 0; line < of.lines; ++line) {
     const Bf16* const ahead = src + line * of.line_step + kAhead;
-    for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineNumbers<Bf16>) {
+    for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineElements<Bf16>) {
       __builtin_prefetch(ahead + i, 0, 2);
     }
   }
@@ -277,7 +277,7 @@ inline void fetch_windows(const Bf16* src, const TileGemm::Windows& of) {
 void multiply_windows(const Bf16* src, const std::uint32_t* weights, const TileGemm::Windows& of,
                       std::int64_t rows, std::int64_t points, Bf16* dst) {
   const TileUse use(of.has_half ? HalfTiles::kTwo : HalfTiles::kNone, points);
-  const bool streams = of.stores == Stores::kStreamed && of.channels % kLineNumbers<Bf16> == 0 &&
+  const bool streams = of.stores == Stores::kStreamed && of.channels % kLineElements<Bf16> == 0 &&
                        reinterpret_cast<std::uintptr_t>(dst) % kLineBytes == 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t next = 0; next < points; next += kLanes) {

@@ -23,7 +23,7 @@ using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
 /// A cache line.
 constexpr std::int64_t kLineBytes = 64;
 template <class T>
-constexpr int kLineNumbers = kLineBytes / static_cast<std::int64_t>(sizeof(T));
+constexpr int kLineElements = kLineBytes / static_cast<std::int64_t>(sizeof(T));
 
 inline Lanes zero() { return Lanes{}; }
 

@@ -9,7 +9,7 @@ namespace nn {
 namespace {
 
 template <class T>
-constexpr int kLineParts = kLineNumbers<T> / kLanes;
+constexpr int kLineParts = kLineElements<T> / kLanes;
 
 /// The elements of a line.
 template <class T>
@@ -24,7 +24,7 @@ inline bool is_there(LinePlaces places, int place) { return (places >> place & 1
 template <class T>
 LinePlaces places_between(std::int64_t first, std::int64_t end) {
   const auto before = [](std::int64_t place) {
-    constexpr std::int64_t kLine = kLineNumbers<T>;
+    constexpr std::int64_t kLine = kLineElements<T>;
     return place <= 0 ? 0 : (std::uint64_t{1} << (place < kLine ? place : kLine)) - 1;
   };
   return static_cast<LinePlaces>(before(end) & ~before(first));
@@ -65,8 +65,8 @@ inline void load_some(const Bf16* from, LinePlaces places, LineLanes<Bf16>& line
 #if defined(__AVX512BW__)
   split(reinterpret_cast<Words>(_mm512_maskz_loadu_epi16(places, from)), line);
 #else
-  Bf16 numbers[kLineNumbers<Bf16>] = {};
-  for (int i = 0; i < kLineNumbers<Bf16>; ++i) {
+  Bf16 numbers[kLineElements<Bf16>] = {};
+  for (int i = 0; i < kLineElements<Bf16>; ++i) {
     if (is_there(places, i)) numbers[i] = from[i];
   }
   load_line(numbers, line);
@@ -124,7 +124,7 @@ void store_some(T* to, const Lanes (&line)[kLineParts<T>], LinePlaces places) {
     _mm512_mask_storeu_epi16(to, places, numbers);
   }
 #else
-  for (int i = 0; i < kLineNumbers<T>; ++i) {
+  for (int i = 0; i < kLineElements<T>; ++i) {
     if (!is_there(places, i)) continue;
     __builtin_memcpy(to + i, reinterpret_cast<const T*>(&words) + i, sizeof(T));
   }

@@ -24,7 +24,7 @@ struct NormOperands {
 template <class T>
 bool is_in_lines(const NormOperands<T>& of) {
   const Column& column = of.column;
-  return column.width == column.stride && column.rows * column.width % kLineNumbers<T> == 0 &&
+  return column.width == column.stride && column.rows * column.width % kLineElements<T> == 0 &&
          reinterpret_cast<std::uintptr_t>(of.dst) % kLineBytes == 0 &&
          (of.passed == nullptr || column.width % kLanes == 0);
 }
@@ -49,9 +49,9 @@ template <class T>
 class LineFactors {
  public:
   LineFactors(const Normalization& norm, int width)
-      : period_((kLineNumbers<T> + width - 1) / width * width) {
+      : period_((kLineElements<T> + width - 1) / width * width) {
     int channel = 0;
-    for (int i = 0; i < period_ + kLineNumbers<T>; ++i) {
+    for (int i = 0; i < period_ + kLineElements<T>; ++i) {
       mean_[i] = norm.mean[channel];
       scale_[i] = norm.scale[channel];
       shift_[i] = norm.shift[channel];
@@ -65,12 +65,12 @@ class LineFactors {
   }
   /// The first channel of the line after the one that begins with `channel`.
   int next(int channel) const {
-    const int behind = channel + kLineNumbers<T>;
+    const int behind = channel + kLineElements<T>;
     return behind < period_ ? behind : behind - period_;
   }
 
  private:
-  static constexpr int kMost = Column::kMostChannels + 2 * kLineNumbers<T>;
+  static constexpr int kMost = Column::kMostChannels + 2 * kLineElements<T>;
   const int period_;
   float mean_[kMost], scale_[kMost], shift_[kMost];
 };
@@ -99,7 +99,7 @@ class SignPlaces {
 /// Gives the same bits as normalize_tile().
 template <bool kRelu, Adds kAdds, bool kKeeps, class T>
 void normalize_lines(const NormOperands<T>& of) {
-  constexpr int kLine = kLineNumbers<T>, kParts = kLine / kLanes;
+  constexpr int kLine = kLineElements<T>, kParts = kLine / kLanes;
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
   const int width = of.column.width;
   const std::int64_t count = of.column.rows * width;

@@ -54,7 +54,7 @@ struct ChannelLayout {
     return piece == pieces ? rows : rows * piece / pieces / kGroup * kGroup;
   }
   /// Elements of a sample, channels that pad the last block included.
-  std::int64_t sample_numbers() const { return rows * (padded ? padded_channels() : channels); }
+  std::int64_t sample_elements() const { return rows * (padded ? padded_channels() : channels); }
   /// Length that per-channel arrays need so that every column can be read whole.
   std::int64_t padded_channels() const { return blocks * width; }
 };

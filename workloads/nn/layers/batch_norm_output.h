@@ -115,7 +115,7 @@ void BatchNormOutput<T>::write(Pass pass, const Samples& slice, const NormColumn
   kernels_->normalize(column_of(streams.src, where, slice), factors_->norm(where.at), residual,
                       column_of(streams.dst, where, slice), passed,
                       layout_.column(where.block, where.piece), relu_,
-                      stores_of<T>(slice.count * layout_.sample_numbers(), has_tiles_));
+                      stores_of<T>(slice.count * layout_.sample_elements(), has_tiles_));
 }
 
 }  // namespace nn

@@ -146,7 +146,7 @@ class ConcatenationLayer final : public Layer {
   };
 
   bool passes_caches(const Samples& samples) const {
-    const std::int64_t numbers = samples.count * layout_.sample_numbers();
+    const std::int64_t numbers = samples.count * layout_.sample_elements();
     return are_last_ && layout_.is_last() &&
            stores_of<T>(numbers, kernels_.has_tiles()) == Stores::kStreamed;
   }

@@ -167,7 +167,7 @@ void DepthwiseLayer<T>::for_each_piece(const Samples& samples, const Body& body)
 template <class T>
 void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
                                  T* dst, const ValuePlace& dst_place) const {
-  const std::int64_t written = samples.count * dst_layout_.sample_numbers();
+  const std::int64_t written = samples.count * dst_layout_.sample_elements();
   const auto run = is_wide_ ? kernels_.wide_forward : kernels_.forward;
   for_each_piece(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
     run(src + src_layout_.offset(src_place.row_of(sample, samples), block), weights_of(block),
@@ -182,7 +182,7 @@ template <class T>
 void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
                                        std::int64_t block, const RowRange& rows,
                                        double* sums) const {
-  const DepthwisePlane plane = plane_of(block, samples.count * src_layout_.sample_numbers());
+  const DepthwisePlane plane = plane_of(block, samples.count * src_layout_.sample_elements());
   const T* const src =
       src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block);
   const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
@@ -206,7 +206,7 @@ void DepthwiseLayer<T>::find_all_gradients(const Samples& samples, std::int64_t 
       src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), 0),
       diff_dst_ + dst_layout_.offset(sample, 0), weights_,
       diff_src_ + src_layout_.offset(sample, 0),
-      plane_of_all(samples.count * src_layout_.sample_numbers()), rows, sums);
+      plane_of_all(samples.count * src_layout_.sample_elements()), rows, sums);
 }
 
 template <class T>

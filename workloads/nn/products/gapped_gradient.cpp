@@ -40,10 +40,11 @@ GappedGradient::GappedGradient(Planner& planner, const ConvolutionProblem& probl
   const std::int64_t most = slices.sizes().back();
   const int moment = planner.backward_moment();
   stores_ = stores_of<Bf16>(most * image_.size(), true);
-  const std::int64_t row_numbers = image_.spatial[1] * image_.channels;
+  const std::int64_t row_elements = image_.spatial[1] * image_.channels;
   seen_buffer_ = planner.temporary(most * seen.size() * kBf16Bytes, moment, "strided pixels");
-  spaced_buffer_ = planner.temporary(threads_ * row_numbers * kBf16Bytes, moment, "rows with gaps");
-  zeros_.assign(static_cast<std::size_t>(row_numbers), Bf16{0});
+  spaced_buffer_ =
+      planner.temporary(threads_ * row_elements * kBf16Bytes, moment, "rows with gaps");
+  zeros_.assign(static_cast<std::size_t>(row_elements), Bf16{0});
   const memory::desc compact =
       channels_last_desc(batch_dims(planner.batch(), seen), memory::data_type::bf16);
   product_.plan(planner, slices, moment,

@@ -50,7 +50,7 @@ class StemLayer final : public Layer {
   /// number of threads, and few enough that the elements they read stay in the L2 cache.
   std::int64_t strip_rows() const {
     constexpr std::int64_t kMostRows = 32, kCachedNumbers = 1 << 18;
-    const std::int64_t met = operation_.stride[0] * met_numbers();
+    const std::int64_t met = operation_.stride[0] * source_row_elements();
     return std::clamp<std::int64_t>(kCachedNumbers / met, 1, kMostRows);
   }
   struct Strip {
@@ -63,15 +63,15 @@ class StemLayer final : public Layer {
   }
   std::int64_t lines() const { return operation_.kernel[0]; }
   /// Elements of one row of a window.
-  std::int64_t row_numbers() const { return operation_.kernel[1] * from_.channels; }
+  std::int64_t row_elements() const { return operation_.kernel[1] * from_.channels; }
   /// Elements read for one row of a window: at least a tile row.
-  std::int64_t read_numbers() const { return std::max(row_numbers(), kRows); }
-  std::int64_t blocks() const { return read_numbers() / kLanes; }
+  std::int64_t read_elements() const { return std::max(row_elements(), kRows); }
+  std::int64_t blocks() const { return read_elements() / kLanes; }
   /// Tiles of one row of a window, the last of which may be half a tile.
-  std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
+  std::int64_t parts() const { return (read_elements() + kRows - 1) / kRows; }
   /// Elements that a strip's windows read: of one source row, and of all.
-  std::int64_t met_numbers() const;
-  std::int64_t strip_numbers() const;
+  std::int64_t source_row_elements() const;
+  std::int64_t strip_elements() const;
   void lay_out_row(const Bf16* image, std::int64_t row, std::int64_t points, Bf16* to) const;
   /// Copies the part of the image that the strip's windows read, with zeros around the image.
   void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
@@ -124,7 +124,7 @@ void StemLayer::plan_backward(Planner& planner) {
   constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
   sums_buffer_ = planner.temporary(slice * strips() * sums() * kFloatBytes,
                                    planner.backward_moment(), "sums of gradients");
-  target_.plan(planner, operation_.dst.channels * lines() * row_numbers() * kFloatBytes);
+  target_.plan(planner, operation_.dst.channels * lines() * row_elements() * kFloatBytes);
 }
 
 void StemLayer::bind(const Arena& arena) {
@@ -137,12 +137,12 @@ void StemLayer::bind(const Arena& arena) {
 }
 
 /// The last window of a row is read to the end of a tile row.
-std::int64_t StemLayer::met_numbers() const {
-  return (width_ - 1) * operation_.stride[1] * from_.channels + read_numbers();
+std::int64_t StemLayer::source_row_elements() const {
+  return (width_ - 1) * operation_.stride[1] * from_.channels + read_elements();
 }
 
-std::int64_t StemLayer::strip_numbers() const {
-  return ((strip_rows() - 1) * operation_.stride[0] + lines()) * met_numbers();
+std::int64_t StemLayer::strip_elements() const {
+  return ((strip_rows() - 1) * operation_.stride[0] + lines()) * source_row_elements();
 }
 
 /// Copies `points` pixels of a row of the image, channels last.
@@ -165,17 +165,17 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
   const std::int64_t first_row = strip.first * operation_.stride[0] - operation_.padding.begin[0];
   const std::int64_t before = operation_.padding.begin[1] * from_.channels;
   // Pixels of a row of the image that windows can read.
-  const std::int64_t met = std::min(columns, (met_numbers() - before) / from_.channels);
-  for (std::int64_t i = 0; i < met_rows; ++i, to += met_numbers()) {
+  const std::int64_t met = std::min(columns, (source_row_elements() - before) / from_.channels);
+  for (std::int64_t i = 0; i < met_rows; ++i, to += source_row_elements()) {
     const std::int64_t row = first_row + i;
     if (row < 0 || row >= rows) {
-      std::fill_n(to, met_numbers(), Bf16{0});
+      std::fill_n(to, source_row_elements(), Bf16{0});
       continue;
     }
     std::fill_n(to, before, Bf16{0});
     lay_out_row(image, row, met, to + before);
     const std::int64_t end = before + met * from_.channels;
-    std::fill_n(to + end, met_numbers() - end, Bf16{0});
+    std::fill_n(to + end, source_row_elements() - end, Bf16{0});
   }
 }
 
@@ -185,7 +185,7 @@ void StemLayer::pack_weights() {
   const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
   packed_.assign(static_cast<std::size_t>(lines() * parts() * out_panels() * kTileWords), 0);
   const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number) {
-    if (number >= row_numbers()) return std::uint32_t{0};
+    if (number >= row_elements()) return std::uint32_t{0};
     const std::int64_t channel = number % channels, column = number / channels;
     Bf16 rounded;
     kernels_.round_to_bf16(
@@ -209,19 +209,19 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   if (samples.first == 0) pack_weights();
   const std::int64_t channels = operation_.dst.channels;
   TileGemm::Windows windows;
-  windows.line_step = met_numbers();
-  windows.row_step = operation_.stride[0] * met_numbers();
+  windows.line_step = source_row_elements();
+  windows.row_step = operation_.stride[0] * source_row_elements();
   windows.point_step = operation_.stride[1] * from_.channels;
   windows.lines = lines();
-  windows.parts = read_numbers() / kRows;
-  windows.has_half = read_numbers() % kRows != 0;
+  windows.parts = read_elements() / kRows;
+  windows.has_half = read_elements() % kRows != 0;
   windows.channels = channels;
   windows.part_words = out_panels() * kTileWords;
   windows.panel_words = kTileWords;
   windows.stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
 #pragma omp parallel num_threads(threads_)
   {
-    LineVector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+    LineVector<Bf16> met(static_cast<std::size_t>(strip_elements()));
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t i = 0; i < samples.count; ++i) {
       for (std::int64_t part = 0; part < strips(); ++part) {
@@ -242,9 +242,9 @@ TileGradient StemLayer::gradient_of(const Strip& strip) const {
   shape.rows = {(strip.rows - 1) * operation_.stride[0] + lines(), strip.rows, lines(),
                 operation_.stride[0], 0};
   shape.columns = {width_, width_, 1, 1, 0};
-  shape.in = read_numbers();
+  shape.in = read_elements();
   shape.out = operation_.dst.channels;
-  const TileGradient::Pitch pitch = {operation_.stride[1] * from_.channels, met_numbers()};
+  const TileGradient::Pitch pitch = {operation_.stride[1] * from_.channels, source_row_elements()};
   return {shape, pitch, kernels_};
 }
 
@@ -252,7 +252,7 @@ void StemLayer::backward(bool accumulate, const Samples& samples) {
   const std::int64_t parts = samples.count * strips(), channels = operation_.dst.channels;
 #pragma omp parallel num_threads(threads_)
   {
-    LineVector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+    LineVector<Bf16> met(static_cast<std::size_t>(strip_elements()));
     LineVector<std::uint32_t> scratch(gradient_scratch_words());
 #pragma omp for schedule(static)
     for (std::int64_t part = 0; part < parts; ++part) {
@@ -272,7 +272,7 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
   float* const gradient = target_.begin(accumulate);
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
   for (std::int64_t line = 0; line < lines(); ++line) {
-    for (std::int64_t number = 0; number < row_numbers(); ++number) {
+    for (std::int64_t number = 0; number < row_elements(); ++number) {
       const std::int64_t channel = number % channels, column = number / channels;
       for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
         const std::int64_t tile = (out / kLanes * blocks() + number / kLanes) * lines() + line;

@@ -115,8 +115,8 @@ WeightsGradient::WeightsGradient(Planner& planner, Method method, const Convolut
                                    planner.backward_slices().sizes().back(), threads, kernels)
             .scratch_bytes();
   }
-  const Activations src = {places.src, channel_layout(layouts.src).sample_numbers()};
-  const Activations dst = {places.diff_dst, channel_layout(layouts.dst).sample_numbers()};
+  const Activations src = {places.src, channel_layout(layouts.src).sample_elements()};
+  const Activations dst = {places.diff_dst, channel_layout(layouts.dst).sample_elements()};
   from_ = problem.is_transposed() ? dst : src;
   to_ = problem.is_transposed() ? src : dst;
   scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");

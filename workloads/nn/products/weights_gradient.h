@@ -34,10 +34,10 @@ class WeightsGradient final : public Product {
   /// An operand of the product.
   struct Activations {
     ValuePlace place;
-    std::int64_t sample_numbers = 0;
+    std::int64_t sample_elements = 0;
     const Bf16* data = nullptr;
     const Bf16* at(const Samples& samples) const {
-      return data + place.row_of(samples.first, samples) * sample_numbers;
+      return data + place.row_of(samples.first, samples) * sample_elements;
     }
   };
 
