@@ -10,8 +10,8 @@ namespace {
 
 /// Products of bf16 pairs: two adjacent elements of a vector, or, for gradients, the same element
 /// of two adjacent vectors.
-struct WordProducts {
-  WordProducts(const Bf16* src, const Bf16* features, const FeatureShape& shape, float* scratch)
+struct PairProducts {
+  PairProducts(const Bf16* src, const Bf16* features, const FeatureShape& shape, float* scratch)
       : width(shape.width),
         count(whole_lanes(shape.count)),
         rows{src, features, shape.width, shape.count},
@@ -99,26 +99,26 @@ struct WordProducts {
   Bf16* factors;          ///< [count, count]
 };
 
-/// Whether WordProducts supports the shape: vectors are whole registers of pairs, and rows of
+/// Whether PairProducts supports the shape: vectors are whole registers of pairs, and rows of
 /// `factors` have room for an element after the last vector's.
-bool suits_words(const FeatureShape& shape) {
+bool supports_pairs(const FeatureShape& shape) {
   return shape.width % (2 * kLanes) == 0 && shape.count % kLanes != 0;
 }
 
-void interact_words(const Bf16* src, const Bf16* features, const FeatureShape& shape, Bf16* dst,
+void interact_pairs(const Bf16* src, const Bf16* features, const FeatureShape& shape, Bf16* dst,
                     float* scratch) {
-  if (!suits_words(shape)) return interact(src, features, shape, dst, scratch);
-  const WordProducts products(src, features, shape, scratch);
+  if (!supports_pairs(shape)) return interact(src, features, shape, dst, scratch);
+  const PairProducts products(src, features, shape, scratch);
   interact_by(products, src, shape, dst, pairs_in(shape, scratch));
 }
 
-void interact_backward_words(const Bf16* src, const Bf16* features, const Bf16* diff_dst,
+void interact_backward_pairs(const Bf16* src, const Bf16* features, const Bf16* diff_dst,
                              const FeatureShape& shape, Bf16* diff_src, Bf16* diff_features,
                              float* scratch) {
-  if (!suits_words(shape)) {
+  if (!supports_pairs(shape)) {
     return interact_backward(src, features, diff_dst, shape, diff_src, diff_features, scratch);
   }
-  const WordProducts products(src, features, shape, scratch);
+  const PairProducts products(src, features, shape, scratch);
   interact_backward_by(products, diff_dst, shape, diff_src, diff_features);
 }
 

@@ -21,8 +21,8 @@ const Kernels& avx512_bf16_kernels() {
     all.bf16_depthwise = kDepthwise<Bf16>;
     all.pair_gemm = kPairGemm;
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
-    all.bf16_features.interact = interact_words;
-    all.bf16_features.interact_backward = interact_backward_words;
+    all.bf16_features.interact = interact_pairs;
+    all.bf16_features.interact_backward = interact_backward_pairs;
     return all;
   }();
   return table;
