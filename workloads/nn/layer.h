@@ -74,7 +74,7 @@ class Layer {
   /// The products whose method can be chosen.
   virtual std::vector<ProductMethod> methods() const { return {}; }
   /// Whether one of its products uses the bf16x3 split of floats.
-  virtual bool multiplies_parts() const { return false; }
+  virtual bool uses_bf16x3() const { return false; }
 };
 
 /// Where a layer writes a parameter's gradient: in place, or into a temporary buffer that finish()

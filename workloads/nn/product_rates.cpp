@@ -61,7 +61,7 @@ bool CpuProducts::wants_channels_last() const {
          library() == Products::kPairs;
 }
 
-bool CpuProducts::multiplies_parts() const {
+bool CpuProducts::uses_bf16x3() const {
   return arithmetic_.precision == Precision::kF32 && kernels_->has_tiles() &&
          arithmetic_.products != Products::kFloats;
 }

@@ -34,7 +34,7 @@ class CpuProducts {
   bool wants_channels_last() const;
   /// Whether this project's products of floats use the bf16x3 split in AMX tiles (Bf16x3Gemm): in
   /// f32, unless kFloats is asked for.
-  bool multiplies_parts() const;
+  bool uses_bf16x3() const;
 
  private:
   Arithmetic arithmetic_;

@@ -305,7 +305,7 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
 Products Executor::products() const {
   if (precision() == Precision::kF32) {
     const bool is_in_parts = std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
-      return layer != nullptr && layer->multiplies_parts();
+      return layer != nullptr && layer->uses_bf16x3();
     });
     return is_in_parts ? Products::kPairs : Products::kFloats;
   }

@@ -31,7 +31,7 @@ constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
 
 bool Bf16x3Product::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                              const Planner& planner) {
-  if (!has_parts(problem, layouts, planner)) return false;
+  if (!supports_bf16x3(problem, layouts, planner)) return false;
   const Operation& operation = problem.operation();
   return !has_gaps(operation) ||
          (!has_taps(operation) && !problem.is_transposed() &&
@@ -182,8 +182,9 @@ void Bf16x3Product::split_weights() const {
 }
 
 /// Splits the row unless a slot already holds it. Returns the slot's offset in bf16 pairs.
-std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, const Group& group,
-                                         std::int64_t first_step, Rows& rows) const {
+std::int64_t Bf16x3Product::cached_split_row(const float* from, std::int64_t row,
+                                             const Group& group, std::int64_t first_step,
+                                             Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
     return static_cast<std::int64_t>(slot) * slot_words();
   };
@@ -259,7 +260,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
       std::min(group.columns, columns_.count(phase.column) - group.first_column);
   const std::int64_t read = group.first_row < rows_.from ? group.first_row : kBeyond;
   rows.needed = {read};
-  const GemmOffsets offset = {row_in_parts(from, read, group, 0, rows), 0};
+  const GemmOffsets offset = {cached_split_row(from, read, group, 0, rows), 0};
   GemmOperands operands = operands_of(phase, 0, rows);
   operands.offsets = &offset;
   operands.blocks = grains_of(count, kBlock);
@@ -335,7 +336,7 @@ void Bf16x3Product::run_group(const float* from, const Group& group, float* to, 
         std::int64_t weights = 0;
         for (const Bf16x3Axis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
           const std::int64_t place =
-              row_in_parts(from, image_row(row, row_tap), group, first, rows);
+              cached_split_row(from, image_row(row, row_tap), group, first, rows);
           for (const Bf16x3Axis::Tap& tap :
                columns_.phases[static_cast<std::size_t>(phase.column)]) {
             rows.taps.push_back({place + read_rows_.place_of(tap), weights});

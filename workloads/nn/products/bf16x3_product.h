@@ -61,8 +61,8 @@ class Bf16x3Product final : public Product {
   void split_weights() const;
   void split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                   std::uint32_t* to) const;
-  std::int64_t row_in_parts(const float* from, std::int64_t row, const Group& group,
-                            std::int64_t first_step, Rows& rows) const;
+  std::int64_t cached_split_row(const float* from, std::int64_t row, const Group& group,
+                                std::int64_t first_step, Rows& rows) const;
   void run_group(const float* from, const Group& group, float* to, Rows& rows) const;
   GemmOperands operands_of(const Phase& phase, std::int64_t first_step, const Rows& rows) const;
   void run_phase(const Phase& phase, const Group& group, std::int64_t first_step, float* to,

@@ -17,7 +17,8 @@ Bf16x3Rows::Bf16x3Rows(const Bf16x3Axis& rows, const Bf16x3Axis& columns, std::i
   for (const auto& phase : columns.phases) {
     for (const Bf16x3Axis::Tap& tap : phase) {
       const std::int64_t reach = floored(tap.offset, step_), rest = tap.offset - reach * step_;
-      if (std::find(rests_.begin(), rests_.end(), rest) == rests_.end()) rests_.push_back(rest);
+      if (std::find(remainders_.begin(), remainders_.end(), rest) == remainders_.end())
+        remainders_.push_back(rest);
       first_reach_ = std::min(first_reach_, reach);
       last_reach_ = std::max(last_reach_, reach);
     }
@@ -27,7 +28,8 @@ Bf16x3Rows::Bf16x3Rows(const Bf16x3Axis& rows, const Bf16x3Axis& columns, std::i
 std::int64_t Bf16x3Rows::place_of(const Bf16x3Axis::Tap& tap) const {
   const std::int64_t reach = floored(tap.offset, step_);
   const std::int64_t rest =
-      std::find(rests_.begin(), rests_.end(), tap.offset - reach * step_) - rests_.begin();
+      std::find(remainders_.begin(), remainders_.end(), tap.offset - reach * step_) -
+      remainders_.begin();
   return (rest * width() + reach - first_reach_) * kBlock;
 }
 
@@ -40,7 +42,7 @@ void Bf16x3Rows::bring(const float* image, std::int64_t row, const Columns& colu
   for (std::int64_t step = 0; step < steps.count; ++step, to += step_words()) {
     const std::int64_t block = 2 * (steps.first + step);
     std::uint32_t* words = to;
-    for (const std::int64_t rest : rests_) {
+    for (const std::int64_t rest : remainders_) {
       // Quotients of columns inside the image.
       const std::int64_t last = std::clamp((columns_ - rest + step_ - 1) / step_, begin, end);
       const std::int64_t first = row < 0 ? last : std::clamp<std::int64_t>(0, begin, last);

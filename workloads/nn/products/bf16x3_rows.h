@@ -36,7 +36,7 @@ class Bf16x3Rows {
   std::int64_t step_words() const { return Bf16x3Gemm::kParts * part_words(); }
   /// bf16 pairs from one part to the next.
   std::int64_t part_words() const {
-    return static_cast<std::int64_t>(rests_.size()) * width() * kBlock;
+    return static_cast<std::int64_t>(remainders_.size()) * width() * kBlock;
   }
   /// Offset in a row of the pixels that `tap` reads, in bf16 pairs.
   std::int64_t place_of(const Bf16x3Axis::Tap& tap) const;
@@ -50,7 +50,7 @@ class Bf16x3Rows {
   std::int64_t row_step_ = 1, step_ = 1;
   /// The taps' offsets divided by the axis's step: their remainders, and the first and last
   /// quotient.
-  std::vector<std::int64_t> rests_;
+  std::vector<std::int64_t> remainders_;
   std::int64_t first_reach_ = 0, last_reach_ = 0;
   std::int64_t strip_ = 0;
 };

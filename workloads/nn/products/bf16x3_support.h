@@ -7,9 +7,9 @@
 namespace nn {
 
 /// Whether the split supports the problem: values in blocks of 16 channels, weights as
-/// tiled_weights_desc(), no bias, not atrous. Needs CpuProducts::multiplies_parts(): AMX tiles, and
+/// tiled_weights_desc(), no bias, not atrous. Needs CpuProducts::uses_bf16x3(): AMX tiles, and
 /// no request to multiply floats themselves.
-bool has_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-               const Planner& planner);
+bool supports_bf16x3(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                     const Planner& planner);
 
 }  // namespace nn

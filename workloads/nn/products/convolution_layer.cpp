@@ -58,9 +58,7 @@ class ConvolutionLayer final : public Layer {
   std::int64_t reorders_per_step() const override;
   std::string implementation() const override { return names_of(products(), chosen()); }
   std::vector<ProductMethod> methods() const override { return methods_; }
-  bool multiplies_parts() const override {
-    return std::ranges::count(chosen(), Method::kBf16x3) > 0;
-  }
+  bool uses_bf16x3() const override { return std::ranges::count(chosen(), Method::kBf16x3) > 0; }
 
  private:
   ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
