@@ -90,7 +90,7 @@ SegmentBuilder::Touched SegmentBuilder::touched() const {
   std::set<ValueId> values, gradients;
   Touched all;
   for (const PassStep& step : current_.steps) {
-    if (step.work == Work::kRemake) values.insert(static_cast<ValueId>(step.operation));
+    if (step.work == Work::kRecompute) values.insert(static_cast<ValueId>(step.operation));
     if (step.work != Work::kRun) continue;
     const Operation& operation = network_.operations()[step.operation];
     auto& results = backward ? gradients : values;
@@ -162,7 +162,7 @@ class BackwardBuilder {
   bool is_kept(std::size_t value) const { return last_need_[value] >= 0 && of_[value].remade < 0; }
   std::vector<PassSegment> finish() {
     for (std::size_t i = 0; i < of_.size(); ++i) {
-      of_[i].passes_again = of_[i].remade >= 0 && last_need_[i] == of_[i].remade;
+      of_[i].is_transient_recomputed = of_[i].remade >= 0 && last_need_[i] == of_[i].remade;
     }
     return builder_.finish();
   }
@@ -219,7 +219,7 @@ void BackwardBuilder::need(ValueId value) {
     const Operation& maker = network_.operations()[at];
     need(maker.src);
     if (maker.residual) need(made_value(network_, *maker.residual));
-    builder_.add(Work::kRemake, at);
+    builder_.add(Work::kRecompute, at);
     of_[at].remade = builder_.segment();
   }
   last_need_[at] = builder_.segment();

@@ -29,10 +29,10 @@ enum class Pass { kForward, kBackward };
 
 /// What a step does with an operation for the samples of a slice.
 enum class Work {
-  kRun,      ///< the forward or backward pass
-  kGather,   ///< backward: adds up the contributions to its value's gradient
-  kObserve,  ///< batch norm: gathers statistics
-  kRemake    ///< backward: recomputes its value
+  kRun,       ///< the forward or backward pass
+  kGather,    ///< backward: adds up the contributions to its value's gradient
+  kObserve,   ///< batch norm: gathers statistics
+  kRecompute  ///< backward: recomputes its value
 };
 
 struct PassStep {
@@ -55,8 +55,8 @@ struct SegmentsOf {
   int observed_forward = -1, observed_backward = -1;  ///< -1: nothing to observe
   int remade = -1;  ///< backward segment that recomputes its value; -1: none
   /// Whether the segment that makes its value is the only one to read it, so that its buffer holds
-  /// one slice. `passes_again`: the same of the recomputed value.
-  bool passes = false, passes_again = false;
+  /// one slice. `is_transient_recomputed`: the same of the recomputed value.
+  bool passes = false, is_transient_recomputed = false;
 };
 
 /// Bytes of the second- and third-level caches of all threads of a rank; 0: unknown.

@@ -114,7 +114,7 @@ ValuePlace Planner::value_place(ValueId value) const {
   return value_places_.at(static_cast<std::size_t>(value));
 }
 
-ValuePlace Planner::value_again(ValueId value) const {
+ValuePlace Planner::recomputed_value(ValueId value) const {
   return values_again_.at(static_cast<std::size_t>(value));
 }
 
@@ -128,7 +128,7 @@ void Planner::define_value(const dnnl::memory::desc& desc) {
   value_places_[operation_] = place(here.passes, forward_slices(), forward_moment());
   values_again_[operation_] = value_places_[operation_];
   if (!remakes()) return;
-  values_again_[operation_] = place(here.passes_again, remake_slices(), remake_moment());
+  values_again_[operation_] = place(here.is_transient_recomputed, remake_slices(), remake_moment());
 }
 
 void Planner::defer_value(const ChannelMap& map, ValueId source) {
@@ -142,8 +142,8 @@ const Planner::Deferred& Planner::deferred(ValueId value) const {
 
 void Planner::use_value(ValueId value, bool in_backward) {
   memory_.extend(value_place(value).buffer, forward_moment());
-  if (remakes()) memory_.extend(value_again(value).buffer, remake_moment());
-  if (training() && in_backward) memory_.extend(value_again(value).buffer, backward_moment());
+  if (remakes()) memory_.extend(recomputed_value(value).buffer, remake_moment());
+  if (training() && in_backward) memory_.extend(recomputed_value(value).buffer, backward_moment());
 }
 
 BufferId Planner::contribute(ValueId value) {

@@ -108,9 +108,9 @@ class Planner {
   // Values. A value's buffer lives from its operation to its last use; a recomputed value has two
   // buffers.
   const dnnl::memory::desc& value_desc(ValueId value) const;
-  /// Where the forward pass (value_place) and the backward pass (value_again) find a value.
+  /// Where the forward pass (value_place) and the backward pass (recomputed_value) find a value.
   ValuePlace value_place(ValueId value) const;
-  ValuePlace value_again(ValueId value) const;
+  ValuePlace recomputed_value(ValueId value) const;
   /// Sets layout and place of the current operation's value.
   void define_value(const dnnl::memory::desc& desc);
   /// Whether `value` has one reader, which reads it once.

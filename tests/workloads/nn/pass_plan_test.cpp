@@ -125,7 +125,7 @@ std::vector<int> places_of_remakes(const PassPlan& plan, std::size_t operations)
   int place = 0;
   for (const PassSegment& segment : plan.backward()) {
     for (const PassStep& step : segment.steps) {
-      if (step.work == Work::kRemake) {
+      if (step.work == Work::kRecompute) {
         EXPECT_EQ(places[step.operation], -1) << "made twice: " << step.operation;
         places[step.operation] = place;
       }
@@ -170,11 +170,12 @@ TEST(PassPlan, MakesValuesAgainBehindTheirSourcesAndBeforeTheirReaders) {
     const PassPlan plan(net, with);
     for (std::size_t i = 1; i < net.operations().size(); ++i) {
       if (plan.of(i).remade < 0) continue;
-      const Position made = planned_position(plan.backward(), Work::kRemake, i, plan.of(i).remade);
+      const Position made =
+          planned_position(plan.backward(), Work::kRecompute, i, plan.of(i).remade);
       EXPECT_TRUE(made.is_before(position(plan.backward(), Work::kRun, i)));
       for (const std::size_t source : sources(net.operations()[i])) {
         if (plan.of(source).remade < 0) continue;
-        EXPECT_TRUE(position(plan.backward(), Work::kRemake, source).is_before(made));
+        EXPECT_TRUE(position(plan.backward(), Work::kRecompute, source).is_before(made));
       }
       bool is_read_later = false;
       for (const std::size_t reader : net.readers(static_cast<nn::ValueId>(i))) {
@@ -183,7 +184,7 @@ TEST(PassPlan, MakesValuesAgainBehindTheirSourcesAndBeforeTheirReaders) {
         EXPECT_TRUE(made.is_before(read));
         is_read_later = is_read_later || read.segment > made.segment;
       }
-      EXPECT_FALSE(is_read_later && plan.of(i).passes_again) << i;
+      EXPECT_FALSE(is_read_later && plan.of(i).is_transient_recomputed) << i;
     }
   }
 }

@@ -77,7 +77,7 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
     const ValueId added = residual_map_ == nullptr ? *operation.residual : deferred.source;
     planner.use_value(added, false);
     forward.residual.place = planner.value_place(added);
-    again.residual.place = planner.value_again(added);
+    again.residual.place = planner.recomputed_value(added);
   }
   is_deferred_ = nn::is_deferred(planner.network(), static_cast<std::size_t>(planner.made()));
   if (is_deferred_) {
@@ -87,8 +87,8 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
   }
   forward.src.place = planner.value_place(operation.src);
   forward.dst.place = planner.value_place(planner.made());
-  again.src.place = planner.value_again(operation.src);
-  again.dst.place = planner.value_again(planner.made());
+  again.src.place = planner.recomputed_value(operation.src);
+  again.dst.place = planner.recomputed_value(planner.made());
 }
 
 template <class T>

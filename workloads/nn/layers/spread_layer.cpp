@@ -24,7 +24,7 @@ class SpreadLayer final : public Layer {
     planner.set_parameter_desc(operation.weights, parameter);
     planner.set_parameter_desc(operation.bias, parameter);
     src_place_ = planner.value_place(operation.src);
-    src_place_again_ = planner.value_again(operation.src);
+    src_place_again_ = planner.recomputed_value(operation.src);
     dst_place_ = planner.value_place(planner.made());
   }
 

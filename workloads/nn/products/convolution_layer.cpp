@@ -134,7 +134,7 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   if (!planner.remakes()) return;
   remake_ = make_forward_product(planner, choice_.forward, problem_, layouts(),
                                  planner.remake_slices(), planner.remake_moment(),
-                                 planner.value_again(src), planner.value_again(dst));
+                                 planner.recomputed_value(src), planner.recomputed_value(dst));
 }
 
 void ConvolutionLayer::list_methods(const Planner& planner) {
@@ -167,7 +167,7 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
                 choice_,
                 problem_,
                 layouts(),
-                {planner.value_again(operation_.src), {diff_dst_buffer_, false}, diff_src}};
+                {planner.recomputed_value(operation_.src), {diff_dst_buffer_, false}, diff_src}};
 }
 
 std::vector<const Product*> ConvolutionLayer::products() const {

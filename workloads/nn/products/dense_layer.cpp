@@ -93,7 +93,7 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
                              operation.inputs_first ? outputs_major(shape) : plain_desc(shape));
   if (operation.bias >= 0) planner.set_parameter_desc(operation.bias, plain_desc({out_}));
   src_buffer_ = planner.value_place(operation.src).buffer;
-  src_again_buffer_ = planner.value_again(operation.src).buffer;
+  src_again_buffer_ = planner.recomputed_value(operation.src).buffer;
   dst_buffer_ = planner.value_place(planner.made()).buffer;
 }
 

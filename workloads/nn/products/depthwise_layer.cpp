@@ -100,8 +100,8 @@ DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
   planner.set_parameter_desc(operation.weights, lane_major(weights.shape, src_layout_.width));
   src_place_ = planner.value_place(operation.src);
   dst_place_ = planner.value_place(planner.made());
-  src_place_again_ = planner.value_again(operation.src);
-  dst_place_again_ = planner.value_again(planner.made());
+  src_place_again_ = planner.recomputed_value(operation.src);
+  dst_place_again_ = planner.recomputed_value(planner.made());
 }
 
 template <class T>

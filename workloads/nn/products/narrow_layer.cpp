@@ -153,7 +153,7 @@ void NarrowLayer<T>::plan_gradients(Planner& planner) {
                 choice,
                 product_,
                 layouts,
-                {planner.value_again(operation_.src),
+                {planner.recomputed_value(operation_.src),
                  {diff_products_buffer_, true},
                  planner.contribute(operation_.src)}};
 }

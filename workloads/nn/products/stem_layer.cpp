@@ -113,9 +113,9 @@ StemLayer::StemLayer(const Operation& operation, Planner& planner)
   const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
   planner.set_parameter_desc(operation.weights, plain_desc(weights.shape));
   src_.place = planner.value_place(operation.src);
-  src_again_.place = planner.value_again(operation.src);
+  src_again_.place = planner.recomputed_value(operation.src);
   dst_.place = planner.value_place(planner.made());
-  dst_again_.place = planner.value_again(planner.made());
+  dst_again_.place = planner.recomputed_value(planner.made());
 }
 
 void StemLayer::plan_backward(Planner& planner) {
