@@ -93,7 +93,7 @@ bool Network::feeds_max_pool(ValueId value) const {
   });
 }
 
-bool Network::is_of_perceptron(const Operation& operation) const {
+bool Network::is_vector_layer(const Operation& operation) const {
   if (operation.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));
   return maker.kind == OperationKind::kFullyConnected ||

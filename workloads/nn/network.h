@@ -151,7 +151,7 @@ struct FullyConnectedSpec {
   std::string name;
   std::int64_t outputs = 0;
   Initializer weights, bias;
-  bool relu = false;  ///< requires Network::is_of_perceptron()
+  bool relu = false;  ///< requires Network::is_vector_layer()
   ParameterStyle style = ParameterStyle::kTorch;
   bool decays = true;  ///< whether the weights decay
 };
@@ -235,7 +235,7 @@ class Network {
   std::int64_t inputs() const;
   /// Whether it is a fully connected layer whose source is a vector input, another fully connected
   /// layer or a dot interaction; not the head of a network of images or volumes.
-  bool is_of_perceptron(const Operation& operation) const;
+  bool is_vector_layer(const Operation& operation) const;
   /// Whether a max pool reads `value`, directly or through batch norms.
   bool feeds_max_pool(ValueId value) const;
   /// Whether the backward pass computes d loss / d value.

@@ -101,7 +101,7 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
   operation.name = spec.name;
   operation.src = src;
   operation.relu = spec.relu;
-  require(!spec.relu || is_of_perceptron(operation), spec.name,
+  require(!spec.relu || is_vector_layer(operation), spec.name,
           "a source that is an input, fully connected or an interaction before its ReLU",
           operations_[static_cast<std::size_t>(src)].name);
   operation.dst = {spec.outputs, {}};

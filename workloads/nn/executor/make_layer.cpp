@@ -25,7 +25,7 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
     case OperationKind::kDepthwise:
       return make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
-      if (!planner.network().is_of_perceptron(operation)) return make_dense(operation, planner);
+      if (!planner.network().is_vector_layer(operation)) return make_dense(operation, planner);
       return is_projection(planner.network(), operation) ? make_projection(operation, planner)
                                                          : make_inner_product(operation, planner);
     case OperationKind::kDotInteraction:

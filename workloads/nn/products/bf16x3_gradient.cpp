@@ -42,7 +42,7 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 
 bool Bf16x3Gradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                               const Planner& planner) {
-  return supports_bf16x3(problem, layouts, planner) && problem.is_by_points() &&
+  return supports_bf16x3(problem, layouts, planner) && problem.is_pointwise() &&
          WeightsSplit::fits(blocks_of(problem, Side::kDestination),
                             blocks_of(problem, Side::kSource), planner.threads());
 }

@@ -91,7 +91,7 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
   read_ = is_forward ? src : dst;
   written_ = is_forward ? dst : src;
   reads_in_ = !is_reverse;
-  if (problem.is_by_points()) {  // the whole image is one row
+  if (problem.is_pointwise()) {  // the whole image is one row
     const std::int64_t points = problem.image_of(Side::kSource).points();
     rows_ = Bf16x3Axis::of_points(1);
     columns_ = Bf16x3Axis::of_points(points);

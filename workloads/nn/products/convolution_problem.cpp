@@ -75,7 +75,7 @@ bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_
   return !is_known;
 }
 
-dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
+dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
     dnnl::convolution_backward_weights::primitive_desc product,
     const std::vector<std::int64_t>& skipped) {
   constexpr std::ptrdiff_t kKernelAxis = 2;
@@ -178,7 +178,7 @@ dnnl::primitive_desc ConvolutionProblem::source_gradient(std::int64_t samples) c
 
 dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) const {
   samples *= phases_.count();
-  return right_weights_gradient(
+  return correct_weights_gradient(
       {{weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
         operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
        user_scratchpad(),
@@ -228,7 +228,7 @@ bool ConvolutionProblem::uses_winograd_gradients() const {
   return weights_algorithm_ != kDirect || source_algorithm_ != kDirect;
 }
 
-bool ConvolutionProblem::is_by_points() const {
+bool ConvolutionProblem::is_pointwise() const {
   return !options_.transposed && operation_.kernel.size() == 2 && all_are(operation_.kernel, 1) &&
          all_are(operation_.stride, 1) && all_are(operation_.padding.begin, 0) &&
          all_are(operation_.padding.end, 0);
@@ -245,7 +245,7 @@ ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {
 }
 
 bool ConvolutionProblem::is_by_rows() const {
-  return operation_.kernel.size() == 2 && !options_.first && !is_by_points() &&
+  return operation_.kernel.size() == 2 && !options_.first && !is_pointwise() &&
          phases_.apart == 1 && all_are(skipped_, 0) &&
          operation_.padding.begin[0] < operation_.kernel[0];
 }

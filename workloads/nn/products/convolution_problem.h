@@ -18,8 +18,8 @@ namespace nn {
 struct Phases {
   std::int64_t apart = 1;              ///< 1: no phases
   std::int64_t height = 0, width = 0;  ///< of the whole image
-  bool is_first_alone = false;         ///< only the first phase is read
-  std::int64_t count() const { return is_first_alone ? 1 : apart * apart; }
+  bool only_first = false;             ///< only the first phase is read
+  std::int64_t count() const { return only_first ? 1 : apart * apart; }
   /// Extents of a phase's image; some phases have one row or column less.
   std::int64_t rows() const { return (height + apart - 1) / apart; }
   std::int64_t columns() const { return (width + apart - 1) / apart; }
@@ -49,7 +49,7 @@ bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_
                            const std::vector<std::int64_t>& skipped);
 /// Returns `product`, or oneDNN's next implementation without AMX tiles if may_be_wrong_in_tiles().
 /// Throws dnnl::error if there is none.
-dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
+dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
     dnnl::convolution_backward_weights::primitive_desc product,
     const std::vector<std::int64_t>& skipped);
 
@@ -95,8 +95,8 @@ class ConvolutionProblem {
   bool uses_winograd_forward() const;
 
   /// Whether each destination pixel depends only on the source pixel at the same place.
-  bool is_by_points() const;
-  /// The same problem on `points` pixels of a sample. REQUIRES: is_by_points().
+  bool is_pointwise() const;
+  /// The same problem on `points` pixels of a sample. REQUIRES: is_pointwise().
   ConvolutionProblem of_points(std::int64_t points) const;
   /// Whether strips of rows can be computed separately, each from the rows within its reach.
   bool is_by_rows() const;
@@ -114,7 +114,7 @@ class ConvolutionProblem {
   /// The phases that of_phases() has cut the samples into.
   const Phases& phases() const { return phases_; }
   Phases phases_of(Side side) const {
-    return phases_.is_first_alone && side == Side::kDestination ? Phases{} : phases_;
+    return phases_.only_first && side == Side::kDestination ? Phases{} : phases_;
   }
 
   const Operation& operation() const { return operation_; }

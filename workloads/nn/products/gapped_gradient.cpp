@@ -20,7 +20,7 @@ bool GappedGradient::supports(const ConvolutionProblem& problem, const Convoluti
                               const Planner& /*planner*/) {
   return problem.compute() == memory::data_type::bf16 && !problem.is_transposed() &&
          problem.operation().bias < 0 && is_channels_last_bf16(layouts.src) &&
-         is_channels_last_bf16(layouts.dst) && problem.of_phases().phases().is_first_alone;
+         is_channels_last_bf16(layouts.dst) && problem.of_phases().phases().only_first;
 }
 
 GappedGradient::GappedGradient(Planner& planner, const ConvolutionProblem& problem,

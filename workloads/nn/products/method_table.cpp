@@ -54,7 +54,7 @@ constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
 
 /// Whether rows fill at least three quarters of their tiles: for rows of 7 pixels oneDNN is faster.
 bool do_rows_fill_tiles(const ConvolutionProblem& problem) {
-  if (problem.is_by_points()) return true;
+  if (problem.is_pointwise()) return true;
   const Operation& operation = problem.operation();
   const std::int64_t columns =
       std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
@@ -90,7 +90,7 @@ bool is_strided_or_small(const WindowShape& windows) {
 
 bool pays_pairs(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
                 const Planner& /*planner*/) {
-  return problem.is_by_points() || is_strided_or_small(windows_of(problem));
+  return problem.is_pointwise() || is_strided_or_small(windows_of(problem));
 }
 
 /// Also pays wherever oneDNN's gradient may be wrong.
@@ -201,8 +201,8 @@ bool can_make(const MethodRow& row, const ConvolutionProblem& problem,
 
 /// The requested method, if any. A request for all products of a kind ("forward *", by which
 /// benchmarks time methods) precedes one for the product's key.
-std::optional<Method> wished(ConvolutionProduct product, const ConvolutionProblem& problem,
-                             const Planner& planner) {
+std::optional<Method> requested_method(ConvolutionProduct product,
+                                       const ConvolutionProblem& problem, const Planner& planner) {
   if (planner.methods().empty()) return std::nullopt;
   auto found = planner.methods().find(std::string(to_string(product)) + " *");
   if (found == planner.methods().end())
@@ -240,7 +240,7 @@ std::vector<Method> permitted_methods(ConvolutionProduct product, const Convolut
 
 Method choose_method(ConvolutionProduct product, const ConvolutionProblem& problem,
                      const ConvolutionLayouts& layouts, const Planner& planner) {
-  if (const std::optional<Method> wish = wished(product, problem, planner)) {
+  if (const std::optional<Method> wish = requested_method(product, problem, planner)) {
     const std::vector<Method> all = permitted_methods(product, problem, layouts, planner);
     if (std::ranges::count(all, *wish) > 0) return *wish;
   }

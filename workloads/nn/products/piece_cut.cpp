@@ -18,7 +18,7 @@ std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount +
 PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
                    std::int64_t sample_bytes, const PieceSizes& wanted)
     : problem_(problem), unit_rows_(wanted.strip_rows) {
-  if (problem.is_by_points() && sample_bytes > wanted.bytes) kind_ = Kind::kPoints;
+  if (problem.is_pointwise() && sample_bytes > wanted.bytes) kind_ = Kind::kPoints;
   if (problem.is_by_rows() && sample_bytes > wanted.strip_bytes && unit_rows_ > 0) {
     kind_ = Kind::kRows;
   }

@@ -160,7 +160,7 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
          skipped, begin, end},
         user_scratchpad(), engine, forward));
   }
-  add_weights<dnnl::convolution_backward_weights>(right_weights_gradient(
+  add_weights<dnnl::convolution_backward_weights>(correct_weights_gradient(
       {{algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
        user_scratchpad(),
        engine,
@@ -191,7 +191,7 @@ ProductLimit::ProductLimit(const Network& network, std::int64_t batch, Precision
   for (const Operation& operation : network.operations()) {
     if (operation.kind != OperationKind::kConvolution &&
         operation.kind != OperationKind::kDeconvolution &&
-        operation.kind != OperationKind::kConvolutionPool && !network.is_of_perceptron(operation)) {
+        operation.kind != OperationKind::kConvolutionPool && !network.is_vector_layer(operation)) {
       continue;
     }
     const std::size_t problem = problem_of(network, operation, batch, precision);

@@ -60,7 +60,7 @@ WindowShape lines_of_pixels(std::int64_t pixels, std::int64_t in, std::int64_t o
 }
 
 WindowShape shape_for_pairs(const ConvolutionProblem& problem) {
-  if (!problem.is_by_points()) return windows_of(problem);
+  if (!problem.is_pointwise()) return windows_of(problem);
   return lines_of_pixels(to_of(problem).points(), from_of(problem).channels,
                          to_of(problem).channels);
 }
@@ -91,7 +91,7 @@ bool WeightsGradient::supports(Method method, const ConvolutionProblem& problem,
   const Kernels& kernels = planner.kernels();
   const bool is_of_volumes = problem.operation().kernel.size() > 2;
   if (method == Method::kPairs) {
-    return (problem.is_by_points() || !is_of_volumes) &&
+    return (problem.is_pointwise() || !is_of_volumes) &&
            PairGradient::fits(shape_for_pairs(problem), threads, kernels);
   }
   return !is_of_volumes &&
@@ -137,7 +137,7 @@ void WeightsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels
   if (plain_) plain_->tiles = arena.at(plain_->tiles_buffer);
 }
 
-void WeightsGradient::take_out_of_tiles(float* diff_weights, bool add) const {
+void WeightsGradient::copy_from_tiles(float* diff_weights, bool add) const {
   const std::int64_t blocks = (plain_->in + kLanes - 1) / kLanes;
 #pragma omp parallel for schedule(static)
   for (std::int64_t out = 0; out < plain_->out; ++out) {
@@ -162,7 +162,7 @@ void WeightsGradient::run_product(const Samples& samples, float* diff_weights, b
 void WeightsGradient::run(const Samples& samples, bool adds) {
   if (!plain_) return run_product(samples, diff_weights_, adds);
   run_product(samples, plain_->tiles, false);
-  take_out_of_tiles(diff_weights_, adds);
+  copy_from_tiles(diff_weights_, adds);
 }
 
 }  // namespace nn

@@ -42,7 +42,7 @@ class WeightsGradient final : public Product {
   };
 
   void run_product(const Samples& samples, float* diff_weights, bool add) const;
-  void take_out_of_tiles(float* diff_weights, bool add) const;
+  void copy_from_tiles(float* diff_weights, bool add) const;
 
   std::variant<std::monostate, PairGradient, TileGradient> product_;
   /// Weights [out][in] with plain strides: their gradient is first computed in tiles, in a buffer.

@@ -152,7 +152,7 @@ void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
 
 void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
   const auto all = [&](auto* values) {
-    if (phases_.is_first_alone) clear(values, piece, slice);
+    if (phases_.only_first) clear(values, piece, slice);
     convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
       if (to != nullptr) round(from, to, count);
     });

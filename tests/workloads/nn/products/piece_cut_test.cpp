@@ -103,9 +103,9 @@ TEST(PieceCut, TakesThePointsThatAStrideSeesForAnImage) {
   operation.dst = {32, {3, 4}};
   const nn::ConvolutionProblem problem(operation, nn::plain_desc({4, 16, 6, 7}), {32, 16, 1, 1}, {},
                                        device);
-  EXPECT_FALSE(problem.is_by_points());
+  EXPECT_FALSE(problem.is_pointwise());
   const nn::ConvolutionProblem dense = problem.of_phases();
-  EXPECT_TRUE(dense.is_by_points());
+  EXPECT_TRUE(dense.is_pointwise());
   EXPECT_EQ(dense.phases_of(Side::kSource).count(), 1);
   EXPECT_EQ(dense.phases_of(Side::kDestination).apart, 1);
   const dnnl::memory::desc values({4, 16, 6, 7}, dnnl::memory::data_type::bf16,
