@@ -201,7 +201,7 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
   around().telemetry.add(Counter::kEvalSamples, static_cast<std::int64_t>(scores.size()));
   count_reads();
   const parallel::RocAuc auc = parallel::roc_auc(scores, labels, around().world);
-  if (auc.not_numbers == 0) require_both_classes(auc);
+  if (auc.nan_scores == 0) require_both_classes(auc);
   return auc.area;
 }
 

@@ -18,7 +18,7 @@ void declare_recompute(CLI::App& app, TrainingOptions& options) {
 
 void declare_methods(CLI::App& app, TrainingOptions& options) {
   app.add_option(
-      "--methods", options.methods_to,
+      "--methods", options.methods_output,
       "time every method that a convolution's shape permits, and write those faster than "
       "the current choice to this file, for --use-methods and the key "
       "training.methods");
@@ -36,7 +36,7 @@ nn::Arithmetic arithmetic_of(const std::string& bench, const TrainingOptions& op
   arithmetic.precision = named(bench + ": --precision", options.precision, precisions());
   arithmetic.products = named(bench + ": --products", options.products, products());
   if (!options.use_methods.empty()) arithmetic.methods = read_methods(options.use_methods);
-  for (const auto& [key, method] : options.asked_methods) arithmetic.methods[key] = method;
+  for (const auto& [key, method] : options.method_overrides) arithmetic.methods[key] = method;
   return arithmetic;
 }
 

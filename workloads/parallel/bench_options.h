@@ -14,9 +14,9 @@ namespace parallel {
 /// The options of every workload's bench, and those that several workloads declare.
 struct TrainingOptions : runner::BenchOptions {
   std::string recompute = "normalizations";
-  std::string methods_to;   ///< file to write faster methods to; empty: time no methods
-  std::string use_methods;  ///< method file to apply (method_file.h); empty: none
-  std::map<std::string, std::string> asked_methods;  ///< by key; override those of use_methods
+  std::string methods_output;  ///< file to write faster methods to; empty: time no methods
+  std::string use_methods;     ///< method file to apply (method_file.h); empty: none
+  std::map<std::string, std::string> method_overrides;  ///< by key; override those of use_methods
 };
 /// Declares --recompute.
 void declare_recompute(CLI::App& app, TrainingOptions& options);

@@ -112,10 +112,11 @@ class MethodTable {
 
 json run_benches(const TrainingOptions& options, const runner::Surroundings& around,
                  const RunBench& bench) {
-  if (options.methods_to.empty()) return bench(options);
+  if (options.methods_output.empty()) return bench(options);
   const auto write = [&](const std::map<std::string, std::string>& methods) {
     if (around.world.rank() != 0) return;
-    base::write_file(options.methods_to, methods_document(methods, around.threads).dump(2) + "\n");
+    base::write_file(options.methods_output,
+                     methods_document(methods, around.threads).dump(2) + "\n");
   };
   write({});  // fail at once if the file cannot be written
   TrainingOptions timed = options;
@@ -130,10 +131,10 @@ json run_benches(const TrainingOptions& options, const runner::Surroundings& aro
       std::cerr << "bench: " << ++done << " of " << methods.size() << ": " << product << " by "
                 << method << std::endl;
     }
-    timed.asked_methods = {{product + " *", method}};
+    timed.method_overrides = {{product + " *", method}};
     table.add(product, method, bench(timed));
   }
-  timed.asked_methods.clear();
+  timed.method_overrides.clear();
   table.add_again(bench(timed));
   result.erase("layer_methods");
   const std::map<std::string, std::string> faster = table.faster();

@@ -38,7 +38,7 @@ ReplicaWorkload::Load ReplicaWorkload::open_evaluation() {
   return evaluation_batches();
 }
 
-BatchSums ReplicaWorkload::judge_next(const Load& batches, std::int64_t samples) {
+BatchSums ReplicaWorkload::score_next_batch(const Load& batches, std::int64_t samples) {
   load(batches);
   const Scope scope(around().telemetry, Subsystem::kForward);
   executor().forward(nn::Mode::kInference);
@@ -58,7 +58,7 @@ double ReplicaWorkload::evaluate(runner::OutputSink* outputs) {
   for (std::int64_t batch = 0; batch < rounds; ++batch) {
     const std::int64_t begin = std::min(first + batch * size, last);
     const std::int64_t samples = std::min(size, last - begin);
-    if (batch < mine) sums += judge_next(batches, samples);
+    if (batch < mine) sums += score_next_batch(batches, samples);
     if (sends) send_outputs(outputs, begin, counted(samples));
   }
   around().telemetry.add(Counter::kEvalSamples, counted(sums.samples));

@@ -48,7 +48,7 @@ class ReplicaWorkload : public TrainingWorkload {
   virtual void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) = 0;
 
   Load open_evaluation();
-  BatchSums judge_next(const Load& batches, std::int64_t samples);
+  BatchSums score_next_batch(const Load& batches, std::int64_t samples);
   void synchronize_statistics();
 
   std::unique_ptr<nn::VolumeExchange> volumes_;  ///< null: samples are not split

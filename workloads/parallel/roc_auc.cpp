@@ -46,7 +46,7 @@ Class class_of(float score, float label) {
 /// The keys of a rank's samples, by class.
 struct Samples {
   std::array<std::vector<Key>, 2> keys;  ///< of negatives and positives
-  std::int64_t not_numbers = 0;
+  std::int64_t nan_scores = 0;
 };
 
 using ClassCounts = std::array<std::size_t, kClasses>;
@@ -78,7 +78,7 @@ Samples classify(std::span<const float> scores, std::span<const float> labels) {
   require_labels(totals, labels);
 
   Samples samples;
-  samples.not_numbers = static_cast<std::int64_t>(totals[kNotANumber]);
+  samples.nan_scores = static_cast<std::int64_t>(totals[kNotANumber]);
   for (const Class c : {kNegative, kPositive}) samples.keys[c].resize(totals[c]);
 #pragma omp parallel for schedule(static, 1)
   for (std::size_t chunk = 0; chunk < chunks.count; ++chunk) {
@@ -239,13 +239,13 @@ RocAuc roc_auc(std::span<const float> scores, std::span<const float> labels,
   Samples samples = classify(scores, labels);
   std::array<std::int64_t, 3> totals = {static_cast<std::int64_t>(samples.keys[kNegative].size()),
                                         static_cast<std::int64_t>(samples.keys[kPositive].size()),
-                                        samples.not_numbers};
+                                        samples.nan_scores};
   ranks.allreduce_sum(std::span<std::int64_t>(totals));
   RocAuc result;
   result.negatives = totals[0];
   result.positives = totals[1];
-  result.not_numbers = totals[2];
-  if (result.not_numbers > 0 || result.negatives == 0 || result.positives == 0) {
+  result.nan_scores = totals[2];
+  if (result.nan_scores > 0 || result.negatives == 0 || result.positives == 0) {
     result.area = std::numeric_limits<double>::quiet_NaN();
     return result;
   }

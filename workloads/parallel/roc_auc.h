@@ -16,7 +16,7 @@ struct RocAuc {
   /// model) or one class has no samples.
   double area = 0.0;
   std::int64_t positives = 0, negatives = 0;  ///< samples whose score is not NaN
-  std::int64_t not_numbers = 0;               ///< samples whose score is NaN
+  std::int64_t nan_scores = 0;                ///< samples whose score is NaN
 };
 
 /// Collective. scores[i] and labels[i] (0, 1, or -1 for no sample) are this rank's, which may have

@@ -45,7 +45,7 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
       "into three bfloat16 terms; all other products, and oneDNN's, multiply floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
-  if (!options_.methods_to.empty()) result["layer_methods"] = layers_.methods(executor_);
+  if (!options_.methods_output.empty()) result["layer_methods"] = layers_.methods(executor_);
   return result;
 }
 

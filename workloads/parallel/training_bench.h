@@ -55,7 +55,7 @@ class BenchModel {
 /// Makes the model to train; the options outlive it.
 using MakeBench = std::function<std::unique_ptr<BenchModel>(const TrainingOptions& options)>;
 /// Collective. Runs the bench of `workload` and returns its report; see run_benches() for
-/// options.methods_to. Sets OpenMP's number of threads to around.threads.
+/// options.methods_output. Sets OpenMP's number of threads to around.threads.
 nlohmann::json run_bench(const char* workload, const TrainingOptions& options,
                          const runner::Surroundings& around, const MakeBench& make);
 

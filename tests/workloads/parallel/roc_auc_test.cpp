@@ -211,7 +211,7 @@ TEST(RocAuc, HasNoMeaningWhenAScoreIsNotANumber) {
   all.add(-std::nanf(""), 1.0F);
   const RocAuc found = area_of_dealt(all, kDeals[0].second, world);
   EXPECT_TRUE(std::isnan(found.area));
-  EXPECT_EQ(found.not_numbers, 2);
+  EXPECT_EQ(found.nan_scores, 2);
   EXPECT_EQ(found.positives, 2);
   EXPECT_EQ(found.negatives, 2);
 }
@@ -223,7 +223,7 @@ TEST(RocAuc, HasNoMeaningWithoutBothClasses) {
     EXPECT_TRUE(std::isnan(found.area)) << label;
     EXPECT_EQ(found.positives, label == 1.0F ? 3 : 0);
     EXPECT_EQ(found.negatives, label == 0.0F ? 3 : 0);
-    EXPECT_EQ(found.not_numbers, 0);
+    EXPECT_EQ(found.nan_scores, 0);
   }
   EXPECT_TRUE(std::isnan(parallel::roc_auc({}, {}, world).area));
 }

@@ -237,7 +237,7 @@ class Planner {
   Totals totals_;
 };
 
-void require_meaning(std::span<const TableSpec> tables, const PlacementOptions& options) {
+void check_arguments(std::span<const TableSpec> tables, const PlacementOptions& options) {
   for (const TableSpec& table : tables) {
     if (table.rows < 1 || table.width < 1 || table.bag_size < 0) {
       throw base::ConfigError(fmt::format(
@@ -292,7 +292,7 @@ void require_placement(std::span<const TableSpec> tables, const TablePlacement& 
 }
 
 TablePlacement place_tables(std::span<const TableSpec> tables, const PlacementOptions& options) {
-  require_meaning(tables, options);
+  check_arguments(tables, options);
   return Planner(tables, options).plan();
 }
 
