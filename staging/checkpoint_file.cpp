@@ -126,7 +126,7 @@ void Writer::lay_out_file() {
     header_ = plan_pieces(arrays_, held, about_);
     const SparseBytes frame = lay_out(header_, path_);
     const OpenPart file(part_, path_, OpenPart::How::kNew);
-    header_.frame_hash = hash_frame(
+    header_.hdf5_bytes_hash = hash_frame(
         header_, [&](std::int64_t at, std::span<std::byte> out) { frame.read(at, out); },
         [&](std::int64_t at, std::span<const std::byte> bytes) { file.write(at, bytes); });
   });
@@ -240,7 +240,7 @@ struct CheckpointReader::State {
     const auto hash = hash_frame(
         header, [&](std::int64_t at, std::span<std::byte> out) { file->read(at, out); },
         [](std::int64_t, std::span<const std::byte>) {});
-    if (hash == header.frame_hash) return;
+    if (hash == header.hdf5_bytes_hash) return;
     throw base::DataError(name + ": HDF5's own bytes differ from their checksum (XXH3)");
   }
 

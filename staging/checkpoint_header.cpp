@@ -200,7 +200,7 @@ std::string to_text(const CheckpointHeader& header) {
   const std::string json = Json{
       {"block_bytes", header.block_bytes},
       {"file_bytes", header.file_bytes},
-      {"frame_hash", hash_text(header.frame_hash)},
+      {"frame_hash", hash_text(header.hdf5_bytes_hash)},
       {"arrays", std::move(arrays)},
       {"about", header.about}}.dump(-1, ' ', true, Json::error_handler_t::replace);
   return header_line(json) + json;
@@ -249,7 +249,7 @@ CheckpointHeader parse_header(std::string_view text, std::int64_t file_bytes,
   CheckpointHeader header;
   header.block_bytes = in.number("block_bytes");
   header.file_bytes = in.number("file_bytes");
-  header.frame_hash = in.hash("frame_hash");
+  header.hdf5_bytes_hash = in.hash("frame_hash");
   header.about = in.text("about");
   if (header.file_bytes != file_bytes) {
     throw base::DataError(fmt::format("{}: expected a file of {} bytes, found {}", name,

@@ -31,7 +31,7 @@ struct CheckpointArray {
 struct CheckpointHeader {
   std::int64_t block_bytes = 0;         ///< of the user block: where the HDF5 file begins
   std::int64_t file_bytes = 0;          ///< of the whole file
-  std::uint64_t frame_hash = 0;         ///< of the bytes between and around the arrays: HDF5's own
+  std::uint64_t hdf5_bytes_hash = 0;    ///< of the bytes between and around the arrays: HDF5's own
   std::vector<CheckpointArray> arrays;  ///< sorted by offset
   std::string about;                    ///< the runner's record
 };

@@ -54,6 +54,6 @@ bool FolderUse::is_in_place() const {
          held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-bool FolderUse::take_alone() { return lock(lock_, LOCK_EX) && is_in_place(); }
+bool FolderUse::try_lock_exclusive() { return lock(lock_, LOCK_EX) && is_in_place(); }
 
 }  // namespace staging

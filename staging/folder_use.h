@@ -27,7 +27,7 @@ class FolderUse {
   /// Whether no other process uses the folder; if so, none can begin to from now on. False also
   /// when this cannot be known: on a file system without locks, or when another folder now has this
   /// path.
-  bool take_alone();
+  bool try_lock_exclusive();
 
  private:
   FolderUse(std::string folder, base::Descriptor lock);

@@ -89,7 +89,7 @@ void remove_begun_leftovers(const std::string& directory) {
   for (const fs::path& folder : entries_of(directory)) {
     if (!is_begun(folder) || !fs::exists(folder / kBegunFile)) continue;
     auto use = FolderUse::of(folder.string());
-    if (use && use->take_alone()) remove_begun(folder);
+    if (use && use->try_lock_exclusive()) remove_begun(folder);
   }
 }
 
@@ -99,7 +99,7 @@ void remove_sets(const std::string& directory, Wanted wanted) {
     if (is_begun(folder)) continue;
     auto use = FolderUse::of(folder.string());
     try {
-      if (use && wanted(read_manifest(folder.string())) && use->take_alone()) {
+      if (use && wanted(read_manifest(folder.string())) && use->try_lock_exclusive()) {
         remove_folder(folder.string());
       }
     } catch (const base::DataError&) {
@@ -191,7 +191,7 @@ void leave_folder(FolderUse use) {
   try {
     const bool is_whole = !fs::exists(use.folder() + "/" + kDamagedFile);
     if (is_whole && read_manifest(use.folder()).is_kept) return;
-    if (use.take_alone()) remove_folder(use.folder());
+    if (use.try_lock_exclusive()) remove_folder(use.folder());
   } catch (const base::DataError&) {
     // Without its manifest nothing may be deleted.
   }
@@ -216,8 +216,9 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
     try {
       StagedFolder one{folder.string(), read_manifest(folder.string())};
       auto use = FolderUse::of(one.directory);
-      // take_alone() keeps others out, but `use` releases the lock at the end of this block.
-      one.is_used = !use || !use->take_alone();
+      // try_lock_exclusive() keeps others out, but `use` releases the lock at the end of this
+      // block.
+      one.is_used = !use || !use->try_lock_exclusive();
       found.push_back(std::move(one));
     } catch (const base::DataError&) {
       // Not a set.

@@ -78,7 +78,7 @@ Opened open_gzip(Bytes bytes, const UniverseShape& shape, const std::string& nam
 
 Opened open_hdf5(Bytes bytes, const UniverseShape& shape, const std::string& name) {
   H5Memory memory(bytes, name);
-  UniverseInH5 found = look_into_h5(memory, shape, OtherCounts::kConvert, name);
+  UniverseInH5 found = inspect_h5(memory, shape, OtherCounts::kConvert, name);
   Opened opened;
   opened.targets = found.targets;
   if (found.offset >= 0) {

@@ -82,7 +82,7 @@ std::int64_t read_in_place(const File& file, const UniverseShape& shape,
                            const UniverseRegion& region, Universe& out) {
   H5FileParts parts(file);
   const UniverseInH5 found = is_h5(parts.head())
-                                 ? look_into_h5(parts, shape, OtherCounts::kLeave, file.path())
+                                 ? inspect_h5(parts, shape, OtherCounts::kLeave, file.path())
                                  : UniverseInH5();
   if (found.offset < 0) {
     std::vector<std::byte> bytes(parts.head().begin(), parts.head().end());

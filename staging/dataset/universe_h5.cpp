@@ -62,8 +62,8 @@ class Reader {
 
 }  // namespace
 
-UniverseInH5 look_into_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
-                          const std::string& name) {
+UniverseInH5 inspect_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
+                        const std::string& name) {
   StoredArray counts, targets;
   {
     const H5Section section;

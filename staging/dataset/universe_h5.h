@@ -23,8 +23,8 @@ struct UniverseInH5 {
 enum class OtherCounts { kLeave, kConvert };
 /// Checks names, types and shapes, and that the counts lie within the file. `others`: whether to
 /// convert counts that are not stored in native form. Throws DataError beginning with `name`.
-UniverseInH5 look_into_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
-                          const std::string& name);
+UniverseInH5 inspect_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
+                        const std::string& name);
 
 std::vector<std::byte> encode_h5(const Universe& universe);
 

@@ -48,7 +48,7 @@ TEST(CheckpointHeader, ComesBackAsItWas) {
 TEST(CheckpointHeader, IsAsLongWhateverTheHashes) {
   CheckpointHeader header = example();
   const std::size_t length = to_text(header).size();
-  header.frame_hash = 0;
+  header.hdf5_bytes_hash = 0;
   header.arrays[0].segments[0].hash = 0xfedcba9876543210;
   EXPECT_EQ(to_text(header).size(), length);
 }

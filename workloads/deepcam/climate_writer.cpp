@@ -40,7 +40,7 @@ WrittenFolder ClimateWriter::write(const std::string& path, SampleSet set, std::
 
 std::int64_t ClimateWriter::write_sample(const std::string& path, SampleSet set, std::int64_t index,
                                          dataset::ClimateSummary& summary) {
-  std::unique_ptr<Desk> desk = idle_desk();
+  std::unique_ptr<Desk> desk = idle_workspace();
   std::int64_t bytes = staging::bytes_left_at(path);
   if (bytes >= 0) {
     dataset::read_climate_into(dataset::File(path), {options_.height, options_.width},
@@ -58,7 +58,7 @@ std::int64_t ClimateWriter::write_sample(const std::string& path, SampleSet set,
 }
 
 /// Returns a desk that no thread is using.
-std::unique_ptr<ClimateWriter::Desk> ClimateWriter::idle_desk() {
+std::unique_ptr<ClimateWriter::Desk> ClimateWriter::idle_workspace() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {

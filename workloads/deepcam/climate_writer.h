@@ -42,7 +42,7 @@ class ClimateWriter {
   };
   std::int64_t write_sample(const std::string& path, SampleSet set, std::int64_t index,
                             dataset::ClimateSummary& summary);
-  std::unique_ptr<Desk> idle_desk();
+  std::unique_ptr<Desk> idle_workspace();
 
   const WriterOptions options_;
   std::mutex mutex_;
