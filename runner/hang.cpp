@@ -126,7 +126,7 @@ std::string find_hang(std::span<const Seen> ranks, const Judge& judge) {
                : message.text();
 }
 
-std::string doing_text(const base::Activity::Glimpse& glimpse) {
+std::string doing_text(const base::Activity::Snapshot& glimpse) {
   std::string text = glimpse.phase == nullptr ? "the start" : glimpse.phase;
   if (text == base::kTrainingPhase) text += fmt::format(", step {}", glimpse.steps + 1);
   if (glimpse.work != nullptr && text != glimpse.work) text += fmt::format(": {}", glimpse.work);

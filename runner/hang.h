@@ -33,7 +33,7 @@ struct Judge {
 std::string find_hang(std::span<const Seen> ranks, const Judge& judge);
 
 /// "training, step 57: exchange", without the call.
-std::string doing_text(const base::Activity::Glimpse& glimpse);
+std::string doing_text(const base::Activity::Snapshot& glimpse);
 
 /// "0-3, 7"; the ranks must be ascending.
 std::string rank_list(std::span<const int> ranks);

@@ -65,7 +65,7 @@ bool ends_within(pid_t process, const Path& path, const Name& name, int time_ms)
 
 }  // namespace
 
-void see_to_launchers_end() noexcept {
+void kill_launcher_if_it_hangs() noexcept {
   const pid_t launcher = ::getppid();
   const Path path = comm_of(launcher);
   const Name name = name_at(path);

@@ -97,7 +97,7 @@ class Waiter {
     const std::string line = fmt::format("{}{}: {}. The limit is --mpi-timeout.\n",
                                          is_alone() ? "trainmark: " : "", waiting_text(), why);
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-    see_to_launchers_end();
+    kill_launcher_if_it_hangs();
     std::_Exit(static_cast<int>(base::ExitCode::kSystem));
   }
 

@@ -109,7 +109,7 @@ class Watchdog::Watcher {
   void take(const Letter& letter);
   void send_state();
   void send_failure();
-  void heed_signal();
+  void check_signal();
   std::string silent_text() const;
   std::string pause_text() const;
   void judge();
@@ -149,7 +149,7 @@ void Watchdog::Watcher::watch(const std::stop_token& stop) {
     pass_time();
     if (letter) take(*letter);
     send_failure();
-    heed_signal();
+    check_signal();
     if (now_s_ - beat_at_s_ < beat_s_) continue;
     send_state();
     judge();
@@ -195,7 +195,7 @@ void Watchdog::Watcher::take(const Letter& letter) {
 }
 
 RankState Watchdog::Watcher::own_state() const {
-  const base::Activity::Glimpse seen = activity_.look();
+  const base::Activity::Snapshot seen = activity_.look();
   return {rank_,
           static_cast<long>(::getpid()),
           base::host_name(),
@@ -216,7 +216,7 @@ void Watchdog::Watcher::send_failure() {
   }
 }
 
-void Watchdog::Watcher::heed_signal() {
+void Watchdog::Watcher::check_signal() {
   if (rank_ != 0 || options_.grace_s <= 0 || !options_.told_to_end) return;
   const StopSignal signal = options_.told_to_end();
   if (signal == StopSignal::kNone || signal == StopSignal::kSaveAndEnd) return;
@@ -306,7 +306,7 @@ void Watchdog::Watcher::end(const std::string& reason) {
     std::thread(std::move(words)).detach();
     said.wait_for(kLastWordsTime);
     for (int rank = 1; rank < size_; ++rank) mailbox_.send_to(rank, {Letter::Kind::kEnd, {}, {}});
-    if (size_ > 1) see_to_launchers_end();
+    if (size_ > 1) kill_launcher_if_it_hangs();
   }
   std::_Exit(static_cast<int>(base::ExitCode::kSystem));
 }

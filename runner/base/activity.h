@@ -14,14 +14,14 @@ inline constexpr char kTrainingPhase[] = "training";
 class Activity {
  public:
   /// A snapshot. A name that was never set is null.
-  struct Glimpse {
+  struct Snapshot {
     const char* phase = nullptr;  ///< of the run: "training"
     std::int64_t steps = 0;       ///< completed training steps
     const char* work = nullptr;   ///< part of the phase: "input"
     const char* call = nullptr;   ///< the collective call in which the rank waits for other ranks
     std::uint64_t count = 0;      ///< changes with every call that reports progress
   };
-  Glimpse look() const noexcept {
+  Snapshot look() const noexcept {
     return {phase_.load(std::memory_order_relaxed), steps_.load(std::memory_order_relaxed),
             work_.load(std::memory_order_relaxed), call_.load(std::memory_order_relaxed),
             count_.load(std::memory_order_relaxed)};

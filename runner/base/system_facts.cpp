@@ -79,10 +79,10 @@ double process_age_s() {
   // since boot.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return 0.0;
-  constexpr int kBehindName = 22 - 2;
+  constexpr int kAfterName = 22 - 2;
   std::istringstream fields(stat.substr(name_end + 1));
   std::string field;
-  for (int i = 0; i < kBehindName; ++i) fields >> field;
+  for (int i = 0; i < kAfterName; ++i) fields >> field;
   std::int64_t ticks = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ticks);
   timespec now{};

@@ -49,7 +49,7 @@ std::vector<std::string> dataset_paths(const Json& config) {
 
 }  // namespace
 
-Needs needs_of_mpi(const runner::PlannedRank& place) {
+Needs mpi_requirements(const runner::PlannedRank& place) {
   Needs needs;
   needs.ranks = place.ranks;
   needs.node_ranks = place.node_ranks;
@@ -60,7 +60,7 @@ Needs needs_of_mpi(const runner::PlannedRank& place) {
 }
 
 Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRank& place) {
-  Needs needs = needs_of_mpi(place);
+  Needs needs = mpi_requirements(place);
   const runner::RunConfig& config = *source.config;
   const Json resolved = config.reader.resolved();
   needs.wants_bf16 = text_at(resolved, "/training/precision") == "bf16";

@@ -33,7 +33,7 @@ struct Needs {
 };
 
 /// Without a configuration: the needs of MPI, and the folder for temporary files.
-Needs needs_of_mpi(const runner::PlannedRank& place);
+Needs mpi_requirements(const runner::PlannedRank& place);
 /// The needs given by a configuration's keys, without the memory for training.
 Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRank& place);
 /// Plans memory without allocating it. Throws ConfigError if the configuration cannot be trained on

@@ -81,7 +81,7 @@ Findings judge_copies(const Json& copies, const std::string& folder,
 }
 
 PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place) {
-  if (request.source == nullptr) return {needs_of_mpi(place), {}};
+  if (request.source == nullptr) return {mpi_requirements(place), {}};
   try {
     return {needs_of(*request.source, place), {}};
   } catch (const base::ConfigError& e) {

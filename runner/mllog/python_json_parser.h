@@ -97,10 +97,10 @@ class PythonJsonParser {
 
   /// The text of the value; empty after a fault.
   std::string_view parse_all(Json* out) {
-    const char* const first = behind_blanks(begin_);
+    const char* const first = after_blanks(begin_);
     const char* const last = parse_value(first, out, 0);
     if (last == nullptr) return {};
-    const char* const rest = behind_blanks(last);
+    const char* const rest = after_blanks(last);
     if (rest != end_) {
       fail(rest, "text behind the value");
       return {};
@@ -119,7 +119,7 @@ class PythonJsonParser {
 
   bool is_at(const char* at, char c) const { return at != end_ && *at == c; }
 
-  const char* behind_blanks(const char* at) const {
+  const char* after_blanks(const char* at) const {
     while (at != end_ && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) ++at;
     return at;
   }
@@ -146,15 +146,15 @@ class PythonJsonParser {
   const char* parse_object(const char* at, Json* out, int depth) {
     if (depth == kMaxDepth) return fail(at, "nested too deeply");
     if constexpr (kDecode) *out = Json::object();
-    at = behind_blanks(at + 1);
+    at = after_blanks(at + 1);
     if (is_at(at, '}')) return at + 1;
     while (true) {
       at = parse_member(at, out, depth);
       if (at == nullptr) return nullptr;
-      at = behind_blanks(at);
+      at = after_blanks(at);
       if (is_at(at, '}')) return at + 1;
       if (!is_at(at, ',')) return fail(at, "expected ',' or '}'");
-      at = behind_blanks(at + 1);
+      at = after_blanks(at + 1);
     }
   }
 
@@ -170,9 +170,9 @@ class PythonJsonParser {
     }
     if (name_end == nullptr) return nullptr;
     const bool is_plain_name = is_plain_;
-    const char* value = behind_blanks(name_end);
+    const char* value = after_blanks(name_end);
     if (!is_at(value, ':')) return fail(value, "expected ':'");
-    value = behind_blanks(value + 1);
+    value = after_blanks(value + 1);
     if constexpr (kDecode) return parse_value(value, &(*out)[decoded], depth + 1);  // the last wins
     is_plain_ = true;
     const char* const behind = parse_value(value, nullptr, depth + 1);
@@ -189,16 +189,16 @@ class PythonJsonParser {
   const char* parse_array(const char* at, Json* out, int depth) {
     if (depth == kMaxDepth) return fail(at, "nested too deeply");
     if constexpr (kDecode) *out = Json::array();
-    at = behind_blanks(at + 1);
+    at = after_blanks(at + 1);
     if (is_at(at, ']')) return at + 1;
     while (true) {
       if constexpr (kDecode) out->push_back(nullptr);
       at = parse_value(at, kDecode ? &out->back() : nullptr, depth + 1);
       if (at == nullptr) return nullptr;
-      at = behind_blanks(at);
+      at = after_blanks(at);
       if (is_at(at, ']')) return at + 1;
       if (!is_at(at, ',')) return fail(at, "expected ',' or ']'");
-      at = behind_blanks(at + 1);
+      at = after_blanks(at + 1);
     }
   }
 

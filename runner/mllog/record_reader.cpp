@@ -44,7 +44,7 @@ std::int64_t line_ends(std::string_view text) {
 }
 
 /// The position after the last line end of `text`; 0 if there is none.
-std::size_t behind_last_line_end(std::string_view text) {
+std::size_t after_last_line_end(std::string_view text) {
   std::size_t behind = 0;
   for (const char end : {'\n', '\r'}) {
     const void* const found = memrchr(text.data(), end, text.size());
@@ -193,7 +193,7 @@ void RecordReader::skip_other_lines() {
   std::string_view ahead(buffer_.get() + next_, filled_ - next_);
   if (ahead.starts_with(kToken)) return;
   const std::size_t token = has_new_records_ ? find_token(ahead) : find_any_token(ahead);
-  ahead = ahead.substr(0, behind_last_line_end(ahead.substr(0, token)));
+  ahead = ahead.substr(0, after_last_line_end(ahead.substr(0, token)));
   if (ahead.empty()) return;
   lines_ += line_ends(ahead);
   next_ += ahead.size();

@@ -48,8 +48,8 @@ struct RankReport {
   RankIdentity identity;
   double wall_s = 0;
   std::array<double, kSubsystemCount> subsystems_s{};
-  /// By outer subsystem (one for which keeps_all() is true), then inner one; 0 if the file lacks
-  /// them.
+  /// By outer subsystem (one for which includes_inner_scopes() is true), then inner one; 0 if the
+  /// file lacks them.
   std::array<std::array<double, kSubsystemCount>, kSubsystemCount> within_s{};
   std::array<std::int64_t, kCounterCount> counters{};
   StepTimes step_s;

@@ -27,7 +27,7 @@ double seconds_of(std::int64_t nanoseconds) {
 
 }  // namespace
 
-bool keeps_all(Subsystem subsystem) {
+bool includes_inner_scopes(Subsystem subsystem) {
   return subsystem == Subsystem::kEvaluation || subsystem == Subsystem::kStaging ||
          subsystem == Subsystem::kCheckpoint;
 }
@@ -63,7 +63,7 @@ void Telemetry::account() {
 void Telemetry::enter(Subsystem subsystem) {
   account();
   const Subsystem outer = stack_.back().payer;
-  stack_.push_back({keeps_all(outer) ? outer : subsystem, subsystem});
+  stack_.push_back({includes_inner_scopes(outer) ? outer : subsystem, subsystem});
   ++scopes_;
   if (subsystem == Subsystem::kExchange && exchanges_++ == 0) exchange_began_ns_ = last_ns_;
   if (trace_ != nullptr) {
@@ -162,7 +162,7 @@ nlohmann::json Telemetry::within_json(const Spent& spent) const {
   nlohmann::json within = nlohmann::json::object();
   for (int i = 0; i < kSubsystemCount; ++i) {
     const auto outer = static_cast<Subsystem>(i);
-    if (!keeps_all(outer)) continue;
+    if (!includes_inner_scopes(outer)) continue;
     nlohmann::json& parts = within[to_string(outer)] = nlohmann::json::object();
     for (int j = 0; j < kSubsystemCount; ++j) {
       const auto inner = static_cast<Subsystem>(j);

@@ -55,10 +55,10 @@ class Telemetry;
 
 /// Whether time in inner scopes still counts for this subsystem: true for staging, evaluation and
 /// checkpoint. The time of inner scopes is also reported separately (Telemetry::within_s).
-bool keeps_all(Subsystem subsystem);
+bool includes_inner_scopes(Subsystem subsystem);
 
 /// While it lives, time counts for its subsystem. An inner scope pauses it unless
-/// keeps_all(subsystem).
+/// includes_inner_scopes(subsystem).
 class [[nodiscard]] Scope {
  public:
   Scope(Telemetry& telemetry, Subsystem subsystem);
