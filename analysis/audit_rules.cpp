@@ -173,7 +173,7 @@ constexpr std::array kRules = {
     AuditRule{Rule::kIntervalsCross, "intervals-cross", kNote,
               "Intervals of two kinds cross: one begins inside the other and ends outside.",
               kPublished, "Close the inner interval before the outer one."},
-    AuditRule{Rule::kEvaluationBesideTraining, "evaluation-beside-training", kNote,
+    AuditRule{Rule::kAsyncEvaluation, "evaluation-beside-training", kNote,
               "Evaluations run at the same time as the training of later epochs.", kPublished,
               "Nothing to fix; shares of the run add up to more than all of it, and the time "
               "of training alone is unknown."},

@@ -57,7 +57,7 @@ enum class Rule : std::uint8_t {
   kIntervalLabelsDiffer,
   kIntervalsOverlap,
   kIntervalsCross,
-  kEvaluationBesideTraining,
+  kAsyncEvaluation,
   kStagingOutsideRun,
   kStagingEmpty,
   // evaluations and epochs

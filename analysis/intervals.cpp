@@ -107,7 +107,7 @@ class OpenStarts {
   std::vector<std::size_t> next_of_group_;
 };
 
-/// One end point of the sweep in foreign_overlap_ms.
+/// One end point of the sweep in other_epoch_overlap_ms.
 struct EndPoint {
   double time_ms;
   double label;
@@ -133,7 +133,7 @@ void change(OpenCounts& counts, const EndPoint& point) {
 }
 
 /// Whether some evaluation and some epoch with another label are both open.
-bool some_foreign(const OpenCounts& evaluations, const OpenCounts& epochs) {
+bool overlaps_other_epoch(const OpenCounts& evaluations, const OpenCounts& epochs) {
   if (evaluations.empty() || epochs.empty()) return false;
   if (evaluations.size() > 1 || epochs.size() > 1) return true;
   return evaluations.begin()->first != epochs.begin()->first;
@@ -205,7 +205,7 @@ double shared_ms(const Intervals& one, const Intervals& other) {
   return total;
 }
 
-double foreign_overlap_ms(const Intervals& evaluations, const Intervals& epochs) {
+double other_epoch_overlap_ms(const Intervals& evaluations, const Intervals& epochs) {
   std::vector<EndPoint> points;
   add_end_points(points, evaluations, false);
   add_end_points(points, epochs, true);
@@ -216,7 +216,7 @@ double foreign_overlap_ms(const Intervals& evaluations, const Intervals& epochs)
   double total = 0.0;
   double previous_ms = 0.0;
   for (const EndPoint& point : points) {
-    if (some_foreign(open_evaluations, open_epochs)) total += point.time_ms - previous_ms;
+    if (overlaps_other_epoch(open_evaluations, open_epochs)) total += point.time_ms - previous_ms;
     change(point.is_epoch ? open_epochs : open_evaluations, point);
     previous_ms = point.time_ms;
   }

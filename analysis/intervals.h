@@ -49,6 +49,6 @@ double covered_ms(const Intervals& intervals);
 double shared_ms(const Intervals& one, const Intervals& other);
 /// Milliseconds in which an interval of `evaluations` and an interval of `epochs` with another
 /// label are open together. Intervals without a label are left out.
-double foreign_overlap_ms(const Intervals& evaluations, const Intervals& epochs);
+double other_epoch_overlap_ms(const Intervals& evaluations, const Intervals& epochs);
 
 }  // namespace analysis

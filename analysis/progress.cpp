@@ -64,13 +64,13 @@ bool is_whole(const Interval& interval) {
   return interval.label && std::floor(*interval.label) == *interval.label;
 }
 
-bool runs_beside_training(const RunIntervals& intervals, double eval_ms) {
+bool is_async(const RunIntervals& intervals, double eval_ms) {
   if (intervals.blocks || eval_ms <= 0.0) return false;
   Intervals evaluations = intervals.evaluations;
   Intervals epochs = intervals.epochs;
   std::erase_if(evaluations, [](const Interval& i) { return !is_whole(i); });
   std::erase_if(epochs, [](const Interval& i) { return !is_whole(i); });
-  return foreign_overlap_ms(evaluations, epochs) > kAsyncFraction * eval_ms;
+  return other_epoch_overlap_ms(evaluations, epochs) > kAsyncFraction * eval_ms;
 }
 
 /// An epoch that starts when the window ends was never trained.
@@ -273,7 +273,7 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn
     parts.eval_in_epoch_s = both_ms / kMsPerSecond;
   }
   if (intervals.has_saves) parts.save_s = covered_ms(intervals.saves) / kMsPerSecond;
-  parts.async_eval = runs_beside_training(intervals, eval_ms);
+  parts.async_eval = is_async(intervals, eval_ms);
   const bool has_blocks = intervals.blocks && !intervals.epochs.empty();
   if (intervals.has_epochs || (trained_in == TrainedIn::kEpochsOrBlocks && has_blocks)) {
     parts.epoch_s = epoch_ms / kMsPerSecond;

@@ -9,7 +9,7 @@
 
 namespace analysis {
 
-std::map<std::string, std::string> settings_beside(const std::filesystem::path& log) {
+std::map<std::string, std::string> read_settings_of(const std::filesystem::path& log) {
   const auto path = std::filesystem::path(log).replace_extension(".config.json");
   std::error_code failed;
   if (!std::filesystem::exists(path, failed)) return {};

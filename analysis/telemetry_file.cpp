@@ -163,8 +163,7 @@ RunTelemetry summary_of(const telemetry::Report& file) {
 
 }  // namespace
 
-std::optional<RunTelemetry> read_telemetry_beside(const fs::path& log,
-                                                  std::vector<Finding>& findings) {
+std::optional<RunTelemetry> read_telemetry_of(const fs::path& log, std::vector<Finding>& findings) {
   const fs::path path = fs::path(log).replace_extension(".telemetry.json");
   std::error_code failed;
   if (!fs::exists(path, failed)) return std::nullopt;

@@ -12,7 +12,7 @@ namespace analysis {
 
 /// Reads result_<n>.telemetry.json next to result_<n>.txt. Absent if there is none; absent, with a
 /// finding, if it is damaged.
-std::optional<RunTelemetry> read_telemetry_beside(const std::filesystem::path& log,
-                                                  std::vector<Finding>& findings);
+std::optional<RunTelemetry> read_telemetry_of(const std::filesystem::path& log,
+                                              std::vector<Finding>& findings);
 
 }  // namespace analysis

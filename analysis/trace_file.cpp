@@ -104,8 +104,8 @@ class TraceReader : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-std::optional<RunTrace> read_trace_beside(const std::filesystem::path& log,
-                                          std::vector<Finding>& findings) {
+std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
+                                      std::vector<Finding>& findings) {
   const auto path = std::filesystem::path(log).replace_extension(".trace.json");
   std::error_code failed;
   if (!std::filesystem::exists(path, failed)) return std::nullopt;

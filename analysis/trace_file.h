@@ -33,7 +33,7 @@ struct RunTrace {
 
 /// Reads result_<n>.trace.json next to result_<n>.txt. Absent if there is none; absent, with a
 /// finding, if it is damaged, larger than 1 GiB, or has more than 100,000 layers.
-std::optional<RunTrace> read_trace_beside(const std::filesystem::path& log,
-                                          std::vector<Finding>& findings);
+std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
+                                      std::vector<Finding>& findings);
 
 }  // namespace analysis

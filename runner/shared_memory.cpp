@@ -52,8 +52,8 @@ std::string backing_folder() {
   return chosen != nullptr ? chosen : "/dev/shm";
 }
 
-/// Throws before the collective call if there is too little memory. Inside that call, other ranks
-/// would wait, or be killed when touching a page that does not exist.
+/// Throws before the collective call if there is too little memory. TelemetryComparison that call,
+/// other ranks would wait, or be killed when touching a page that does not exist.
 void require_room(const Communicator& node, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   void* probe =

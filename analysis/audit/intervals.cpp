@@ -185,13 +185,13 @@ void audit_crossings(const Kind& inner_kind, const std::vector<Numbered>& inner,
                   inner_kind.name, outer_kind.name, duration_text(longest_ms / kMsPerSecond)));
 }
 
-void audit_beside(const AuditInput& input, AuditFindings& findings) {
+void audit_async(const AuditInput& input, AuditFindings& findings) {
   const std::vector<Mark>& starts = input.log.all(keys::kEvalStart);
   if (!input.facts.parts.async_eval || starts.empty()) return;
   const double share = input.facts.window_s.value_or(0.0) > 0.0
                            ? 100.0 * *input.facts.parts.eval_s / *input.facts.window_s
                            : 0.0;
-  findings.tell(Rule::kEvaluationBesideTraining, place_of(starts.front()),
+  findings.tell(Rule::kAsyncEvaluation, place_of(starts.front()),
                 fmt::format("evaluations take {:.0f} % of the run, beside the training of other "
                             "epochs",
                             share));
@@ -209,7 +209,7 @@ void audit_intervals(const AuditInput& input, AuditFindings& findings) {
   }
   constexpr std::size_t kBlocks = 0, kEpochs = 1, kEvaluations = 2;
   audit_crossings(kKinds[kEpochs], in_order[kEpochs], kKinds[kBlocks], in_order[kBlocks], findings);
-  audit_beside(input, findings);
+  audit_async(input, findings);
   if (input.facts.parts.async_eval) return;
   audit_crossings(kKinds[kEvaluations], in_order[kEvaluations], kKinds[kEpochs], in_order[kEpochs],
                   findings);

@@ -46,18 +46,19 @@ void audit_past_target(const AuditInput& input, AuditFindings& findings) {
 }
 
 /// Whether a record is after run_stop both in the file and in time.
-bool is_behind(std::int64_t order, double time_ms, const Mark& stop) {
+bool is_after(std::int64_t order, double time_ms, const Mark& stop) {
   return order > stop.order && time_ms > stop.time_ms;
 }
 
-void audit_evaluations_behind(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
+void audit_evaluations_after_stop(const AuditInput& input, const Mark& stop,
+                                  AuditFindings& findings) {
   const auto found = input.log.evaluations.find(input.facts.metric);
   if (found == input.log.evaluations.end()) return;
   Tally behind;
   std::optional<double> best;
   const auto direction = input.facts.direction();
   for (const Sample& sample : found->second) {
-    if (!is_behind(sample.order, sample.time_ms, stop)) continue;
+    if (!is_after(sample.order, sample.time_ms, stop)) continue;
     if (behind.count++ == 0) behind.first = sample.place;
     if (!sample.value || !direction) continue;
     best = best ? mllog::better(*direction, *best, *sample.value) : sample.value;
@@ -126,10 +127,10 @@ void audit_stop(const AuditInput& input, AuditFindings& findings) {
   }
   const Mark* stop = input.log.first(keys::kRunStop);
   if (!stop) return;
-  audit_evaluations_behind(input, *stop, findings);
+  audit_evaluations_after_stop(input, *stop, findings);
   audit_evaluations_at_stop(input, *stop, findings);
   const Tally late = trained_outside(
-      input.log, [&](const Mark& mark) { return is_behind(mark.order, mark.time_ms, *stop); });
+      input.log, [&](const Mark& mark) { return is_after(mark.order, mark.time_ms, *stop); });
   if (late.count > 0) {
     findings.tell(Rule::kTrainingAfterStop, late.first,
                   fmt::format("{} of {} epochs or blocks behind run_stop, first here", late.what,

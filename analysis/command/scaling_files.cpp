@@ -13,16 +13,16 @@ namespace analysis::command {
 std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& people) {
   std::vector<OutputFile> files;
   for (const submission::PackageSet& set : checked.report.sets) {
-    if (!set.unwritten_factor) continue;
+    if (!set.missing_factor) continue;
     const std::filesystem::path path = checked.path / set.name / submission::kScalingFile;
     if (set.scaling_factor) {
       people << base::printable(fmt::format("{}: kept its {:.6f}, though the RCP test gives {:.6f}",
                                             path.string(), *set.scaling_factor,
-                                            *set.unwritten_factor))
+                                            *set.missing_factor))
              << '\n';
       continue;
     }
-    const nlohmann::json factor = {{"scaling_factor", *set.unwritten_factor}};
+    const nlohmann::json factor = {{"scaling_factor", *set.missing_factor}};
     files.push_back({path, factor.dump() + "\n"});
   }
   return files;

@@ -122,7 +122,7 @@ BenchResult parse_bench(std::string_view text, const std::string& name) {
 }
 
 double bench_p_value(const BenchResult& first, const BenchResult& second, std::uint64_t seed) {
-  return exchange_p_value(logarithms(first), logarithms(second), seed);
+  return permutation_p_value(logarithms(first), logarithms(second), seed);
 }
 
 BenchComparison compare_bench(const BenchResult& first, const BenchResult& second,

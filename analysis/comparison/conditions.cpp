@@ -21,10 +21,10 @@ class Differences {
     const auto told = [](const std::string& text) { return text.empty() ? "not told" : text; };
     list_.push_back({what, told(first), told(second)});
   }
-  std::vector<Unequal> take() { return std::move(list_); }
+  std::vector<ConditionDifference> take() { return std::move(list_); }
 
  private:
-  std::vector<Unequal> list_;
+  std::vector<ConditionDifference> list_;
 };
 
 /// The different values of the runs of a side, "64" or "64, 128".
@@ -122,7 +122,7 @@ Members provenance_of(const RunInSide& run) {
 
 }  // namespace
 
-std::vector<Unequal> unequal_conditions(const Side& first, const Side& second) {
+std::vector<ConditionDifference> unequal_conditions(const Side& first, const Side& second) {
   Differences differences;
   const auto both = [&](const std::string& what, const auto& read) {
     differences.add(what, read(first), read(second));
@@ -146,7 +146,7 @@ std::vector<Unequal> unequal_conditions(const Side& first, const Side& second) {
   return differences.take();
 }
 
-std::vector<Unequal> other_differences(const Side& first, const Side& second) {
+std::vector<ConditionDifference> other_differences(const Side& first, const Side& second) {
   Differences differences;
   const auto both = [&](const std::string& what, const auto& read) {
     differences.add(what, read(first), read(second));

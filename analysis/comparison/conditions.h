@@ -9,16 +9,16 @@
 namespace analysis::comparison {
 
 /// A condition with a different value on each side.
-struct Unequal {
+struct ConditionDifference {
   std::string what, first, second;
 };
 
 /// Differences that make the comparison unfair: round, division, batch size, target, data,
 /// optimizer, and how staging, evaluation and scores are accounted for.
-std::vector<Unequal> unequal_conditions(const Side& first, const Side& second);
+std::vector<ConditionDifference> unequal_conditions(const Side& first, const Side& second);
 
 /// Differences that may explain the result: machine, size, settings, program. Values that vary
 /// among the runs of a side, such as seeds, are left out.
-std::vector<Unequal> other_differences(const Side& first, const Side& second);
+std::vector<ConditionDifference> other_differences(const Side& first, const Side& second);
 
 }  // namespace analysis::comparison

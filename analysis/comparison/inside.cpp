@@ -74,10 +74,10 @@ LayerTimes layers_of(const Side& side) {
 
 }  // namespace
 
-std::optional<Inside> look_inside(const Side& first, const Side& second) {
+std::optional<TelemetryComparison> compare_telemetry(const Side& first, const Side& second) {
   const Runs one = told_by(first), other = told_by(second);
   if (one.empty() || other.empty()) return std::nullopt;
-  Inside inside;
+  TelemetryComparison inside;
   inside.first_wall_s = mean_wall_s(one);
   inside.second_wall_s = mean_wall_s(other);
   const std::vector<MeanPart> parts = mean_parts(one), others = mean_parts(other);

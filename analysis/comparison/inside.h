@@ -19,7 +19,7 @@ struct SubsystemDifference {
 };
 
 /// Figures that only runs of this program have.
-struct Inside {
+struct TelemetryComparison {
   double first_wall_s = 0.0, second_wall_s = 0.0;
   std::vector<SubsystemDifference> subsystems;             ///< in the order of telemetry
   std::vector<std::string> first_waiting, second_waiting;  ///< sentences, with the log's name
@@ -28,6 +28,6 @@ struct Inside {
 
 /// Means over the successful runs, or over all runs of a side that has none. Absent unless runs of
 /// both sides have telemetry.
-std::optional<Inside> look_inside(const Side& first, const Side& second);
+std::optional<TelemetryComparison> compare_telemetry(const Side& first, const Side& second);
 
 }  // namespace analysis::comparison

@@ -102,13 +102,13 @@ std::vector<std::optional<double>> p_values_of(const Accounts& first, const Acco
                                                std::uint64_t seed) {
   std::vector<std::optional<double>> p_values(kFigures);
   if (least_p_value(first.runs.size(), second.runs.size()) >= kLevel) return p_values;
-  p_values[0] = exchange_p_values({logarithms(first, 0)}, {logarithms(second, 0)}, seed).front();
+  p_values[0] = permutation_p_values({logarithms(first, 0)}, {logarithms(second, 0)}, seed).front();
   std::vector<std::vector<double>> one, other;
   for (std::size_t i = 1; i < kFigures; ++i) {
     one.push_back(logarithms(first, i));
     other.push_back(logarithms(second, i));
   }
-  const auto together = exchange_p_values(one, other, seed);
+  const auto together = permutation_p_values(one, other, seed);
   std::copy(together.begin(), together.end(), p_values.begin() + 1);
   return p_values;
 }
@@ -268,7 +268,7 @@ std::vector<RunComparison> compare_runs(const Side& first, const std::vector<con
     }
     one.unequal = unequal_conditions(first, *others[i]);
     one.differences = other_differences(first, *others[i]);
-    one.inside = look_inside(first, *others[i]);
+    one.inside = compare_telemetry(first, *others[i]);
   }
   adjust(comparisons);
   return comparisons;

@@ -33,9 +33,9 @@ struct RunComparison {
   std::optional<FigureComparison> total;  ///< time to train, s
   std::vector<FigureComparison> factors;  ///< the product of their ratios is that of the total
   std::string why_none;                   ///< why there is no total, or no p-value; "" if there are
-  std::vector<Unequal> unequal;           ///< differences that make the comparison unfair
-  std::vector<Unequal> differences;       ///< other differences: machine, settings, program
-  std::optional<Inside> inside;
+  std::vector<ConditionDifference> unequal;      ///< differences that make the comparison unfair
+  std::vector<ConditionDifference> differences;  ///< other differences: machine, settings, program
+  std::optional<TelemetryComparison> inside;
 };
 
 struct ComparisonOptions {
@@ -46,8 +46,8 @@ struct ComparisonOptions {
 
 /// Compares each of `others` with `first`. REQUIRES: all are of one benchmark. The p-values of the
 /// totals are adjusted for the number of comparisons (holm_adjusted), those of the factors of one
-/// comparison for the number of factors (exchange_p_values). Throws ConfigError, naming the side,
-/// if options.per needs a number of nodes or units that is unknown.
+/// comparison for the number of factors (permutation_p_values). Throws ConfigError, naming the
+/// side, if options.per needs a number of nodes or units that is unknown.
 std::vector<RunComparison> compare_runs(const Side& first, const std::vector<const Side*>& others,
                                         const ComparisonOptions& options);
 

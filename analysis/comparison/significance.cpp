@@ -32,8 +32,8 @@ struct Looked {
 /// Calls visit(indices) for the ways to choose `count` of `all`: for each once if there are at most
 /// kDraws, else for kDraws drawn ones.
 template <class Visit>
-Looked for_each_exchange(std::size_t all, std::size_t count, std::uint64_t seed,
-                         const Visit& visit) {
+Looked for_each_permutation(std::size_t all, std::size_t count, std::uint64_t seed,
+                            const Visit& visit) {
   std::vector<std::size_t> order(all);
   std::iota(order.begin(), order.end(), std::size_t{0});
   const std::span<const std::size_t> chosen(order.data(), count);
@@ -109,7 +109,7 @@ void draw_indices(base::RandomStream& random, std::vector<std::size_t>& indices)
 }
 
 /// The fraction outside of the interval at each end.
-double outside_of(std::size_t first, std::size_t second) {
+double tail_fraction(std::size_t first, std::size_t second) {
   const auto n = static_cast<double>(std::min(first, second));
   const auto freedom = static_cast<double>(first + second - 2);
   const double reach = std::sqrt(n / (n - 1.0)) * student_t_quantile(1.0 - kOutside / 2.0, freedom);
@@ -129,21 +129,22 @@ Interval percentiles(std::vector<double> values, double outside) {
 
 }  // namespace
 
-double exchange_p_value(std::span<const double> first, std::span<const double> second,
-                        std::uint64_t seed) {
-  return exchange_p_values({{first.begin(), first.end()}}, {{second.begin(), second.end()}}, seed)
+double permutation_p_value(std::span<const double> first, std::span<const double> second,
+                           std::uint64_t seed) {
+  return permutation_p_values({{first.begin(), first.end()}}, {{second.begin(), second.end()}},
+                              seed)
       .front()
       .value_or(1.0);
 }
 
-std::vector<std::optional<double>> exchange_p_values(const std::vector<std::vector<double>>& first,
-                                                     const std::vector<std::vector<double>>& second,
-                                                     std::uint64_t seed) {
+std::vector<std::optional<double>> permutation_p_values(
+    const std::vector<std::vector<double>>& first, const std::vector<std::vector<double>>& second,
+    std::uint64_t seed) {
   std::vector<Distance> figures;
   for (std::size_t i = 0; i < first.size(); ++i) figures.emplace_back(first[i], second[i]);
   std::vector<std::int64_t> extreme(figures.size());
   const std::size_t count = first.front().size();
-  const Looked looked = for_each_exchange(
+  const Looked looked = for_each_permutation(
       count + second.front().size(), count, seed, [&](std::span<const std::size_t> chosen) {
         double farthest = 0.0;
         for (const Distance& figure : figures) {
@@ -202,7 +203,7 @@ std::vector<Interval> bootstrap_intervals(std::size_t first, std::size_t second,
     for (std::size_t i = 0; i < figures; ++i) drawn[i].push_back(one[i]);
   }
   std::vector<Interval> intervals;
-  const double outside = outside_of(first, second);
+  const double outside = tail_fraction(first, second);
   for (std::vector<double>& values : drawn) {
     intervals.push_back(percentiles(std::move(values), outside));
   }

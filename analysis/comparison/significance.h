@@ -26,8 +26,8 @@ inline constexpr std::int64_t kDraws = 20000;
 /// which the means are at least as far apart as before. Exact if there are at most kDraws
 /// exchanges, else estimated from kDraws drawn ones. Deterministic for a given seed. 1 if all
 /// values are equal. REQUIRES: neither list is empty.
-double exchange_p_value(std::span<const double> first, std::span<const double> second,
-                        std::uint64_t seed);
+double permutation_p_value(std::span<const double> first, std::span<const double> second,
+                           std::uint64_t seed);
 
 /// p-values of several figures of the same measurements, adjusted for each other: the fraction of
 /// exchanges of whole measurements after which any figure is at least as far apart as this one is
@@ -36,9 +36,9 @@ double exchange_p_value(std::span<const double> first, std::span<const double> s
 /// lists of a side have the same length. Absent for figures whose values are all equal, or not all
 /// finite. Source: Westfall & Young, "Resampling-Based Multiple Testing", Wiley 1993 (single-step
 /// maxT).
-std::vector<std::optional<double>> exchange_p_values(const std::vector<std::vector<double>>& first,
-                                                     const std::vector<std::vector<double>>& second,
-                                                     std::uint64_t seed);
+std::vector<std::optional<double>> permutation_p_values(
+    const std::vector<std::vector<double>>& first, const std::vector<std::vector<double>>& second,
+    std::uint64_t seed);
 
 /// The smallest p-value that lists of these sizes can have. If it is not below kLevel, no
 /// difference can be found.

@@ -49,7 +49,7 @@ Side side_of(const std::string& path, const SystemReport& system, const Report& 
     if (side.runs.empty()) side.round = round_of(book, run);
     std::map<std::string, std::string> settings;
     try {
-      settings = settings_beside(run.path);
+      settings = read_settings_of(run.path);
     } catch (const base::DataError& error) {
       damaged.emplace_back(error.what());
     }

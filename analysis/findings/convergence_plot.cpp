@@ -24,7 +24,7 @@ using submission::ReferenceSet;
 /// logarithmic axis.
 constexpr int kPartsOfLine = 32;
 
-bool is_drawable_at(const PlotPlace& place) {
+bool is_drawable_at(const PlotPoint& place) {
   return is_drawable(1.0 / place.batch_size) && place.batch_size > 0.0 &&
          is_drawable(place.batch_size) && is_drawable(place.value);
 }
@@ -64,7 +64,7 @@ void set_scales(ConvergencePlot& plot) {
     add(point.batch_size, point.least_mean);
   }
   for (const PlotLine& limit : plot.limits) {
-    for (const PlotPlace& place : limit) add(place.batch_size, place.value);
+    for (const PlotPoint& place : limit) add(place.batch_size, place.value);
   }
   for (const PlottedSet& set : plot.sets) {
     if (set.place) add(set.place->batch_size, set.place->value);
@@ -111,7 +111,7 @@ PlottedSet plotted_set(const std::string& name, const RcpResult& result) {
   set.compared_with = reference_text(result);
   if (result.reference) set.least = result.reference->least_mean;
   if (!result.batch_size || !result.submission_mean) return set;
-  set.place = PlotPlace{*result.batch_size, *result.submission_mean};
+  set.place = PlotPoint{*result.batch_size, *result.submission_mean};
   return set;
 }
 

@@ -15,19 +15,19 @@
 
 namespace analysis {
 
-struct PlotPlace {
+struct PlotPoint {
   double batch_size = 0.0;
   double value = 0.0;  ///< in the plot's unit
 };
 /// By rising batch size; joined by straight lines on the plot's scales.
-using PlotLine = std::vector<PlotPlace>;
+using PlotLine = std::vector<PlotPoint>;
 
 /// A set of runs that was tested against reference points.
 struct PlottedSet {
   enum class Verdict { kPasses, kPassesByBypass, kFails };
   std::string name;
   Verdict verdict = Verdict::kFails;
-  std::optional<PlotPlace> place;  ///< absent if there is no mean to draw
+  std::optional<PlotPoint> place;  ///< absent if there is no mean to draw
   std::optional<double> least;     ///< least mean that passes
   std::string compared_with;       ///< batch size of the reference, or why there was no test
 };

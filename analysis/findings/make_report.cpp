@@ -44,8 +44,8 @@ class Reader {
     read_log(found, choice, run);
     run.log_parts = log_breakdown(run.facts);
     if (found.path == kStandardInput) return run;
-    run.telemetry = read_telemetry_beside(found.path, run.findings);
-    if (options_.traces) run.trace = read_trace_beside(found.path, run.findings);
+    run.telemetry = read_telemetry_of(found.path, run.findings);
+    if (options_.traces) run.trace = read_trace_of(found.path, run.findings);
     if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
     return run;
   }

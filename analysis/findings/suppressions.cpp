@@ -27,7 +27,7 @@ bool matches(const std::string& pattern, const std::string& text) {
 }
 
 /// The rules whose findings may be suppressed.
-std::vector<std::string> rules_open_to_it() {
+std::vector<std::string> suppressible_rules() {
   std::vector<std::string> ids;
   for (const AuditRule& rule : audit_rules()) ids.emplace_back(rule.entry.id);
   for (const mllog::CatalogueRule& rule : submission::package_rules()) ids.emplace_back(rule.id);
@@ -35,7 +35,7 @@ std::vector<std::string> rules_open_to_it() {
 }
 
 void require_rule(const std::string& pattern, const std::string& where) {
-  const std::vector<std::string> ids = rules_open_to_it();
+  const std::vector<std::string> ids = suppressible_rules();
   if (std::any_of(ids.begin(), ids.end(),
                   [&](const std::string& id) { return matches(pattern, id); })) {
     return;

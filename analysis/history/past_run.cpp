@@ -63,11 +63,11 @@ ReadRun read_past_run(const fs::path& log, const std::string& name) {
   run.train_throughput = facts.train_throughput;
   run.best_quality = facts.best_quality;
   std::vector<Finding> findings;
-  if (const auto telemetry = read_telemetry_beside(log, findings)) {
+  if (const auto telemetry = read_telemetry_of(log, findings)) {
     run.revision = revision_of(*telemetry);
     run.settings["ranks"] = std::to_string(telemetry->ranks);
   }
-  const auto settings = settings_beside(log);
+  const auto settings = read_settings_of(log);
   run.settings.insert(settings.begin(), settings.end());
   if (settings.empty()) run.settings.merge(logged_settings(facts));
   if (!findings.empty()) read.problem = findings.front().text;

@@ -12,9 +12,9 @@
 namespace analysis::history {
 namespace {
 
-using comparison::exchange_p_values;
 using comparison::kLevel;
 using comparison::least_p_value;
+using comparison::permutation_p_values;
 
 /// All runs of one revision.
 struct Batch {
@@ -115,7 +115,7 @@ std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::u
   }
   if (figures.empty()) return figures;
   if (least_p_value(before.runs.size(), now.runs.size()) < kLevel) {
-    const auto p_values = exchange_p_values(first, second, seed);
+    const auto p_values = permutation_p_values(first, second, seed);
     // All values equal: nothing changed.
     for (std::size_t i = 0; i < figures.size(); ++i) figures[i].p_value = p_values[i].value_or(1.0);
   }

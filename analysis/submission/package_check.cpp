@@ -280,7 +280,7 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
   const double found = set.scaling_factor.value_or(1.0);
   const double expected = set.rcp->normalization;
   if (std::abs(found - expected) <= kFactorTolerance) return;
-  set.unwritten_factor = expected;
+  set.missing_factor = expected;
   findings_.add(set.name, "scaling.differs",
                 is_there
                     ? fmt::format("scaling.json says {:.6f}, the RCP test {:.6f}", found, expected)

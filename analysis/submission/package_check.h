@@ -35,10 +35,10 @@ struct PackageSet {
   std::vector<std::string> failing_runs;      ///< not compliant, or without its power measurement
   bool forgives_failing_runs = false;         ///< some run fails, but no more than may
   bool bypasses_rcp = false, bypasses_seeds = false;
-  std::optional<RcpResult> rcp;            ///< only in the closed division since round 1.0
-  std::optional<double> scaling_factor;    ///< from scaling.json
-  std::optional<double> unwritten_factor;  ///< from the RCP test, if scaling.json does not have it
-  std::optional<SetEnergy> energy;         ///< only for a folder with power/
+  std::optional<RcpResult> rcp;          ///< only in the closed division since round 1.0
+  std::optional<double> scaling_factor;  ///< from scaling.json
+  std::optional<double> missing_factor;  ///< from the RCP test, if scaling.json does not have it
+  std::optional<SetEnergy> energy;       ///< only for a folder with power/
   /// Mean time to train of the runs that count. Absent if the number of runs is not the required
   /// one, too many fail, one has no time, or the folder is of throughput.
   std::optional<double> time_to_train_s;

@@ -114,13 +114,14 @@ TEST(PairMarks, FindsWhatThePlainWayFindsAmongMarksOfManyRanks) {
 
 TEST(ForeignOverlap, CountsTimeOfOtherLabelsOnly) {
   const Intervals epochs = {interval(0, 100, 1), interval(100, 200, 2)};
-  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(50, 100, 1)}, epochs), 0.0);
-  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(80, 130, 1)}, epochs), 30.0);
+  EXPECT_DOUBLE_EQ(other_epoch_overlap_ms({interval(50, 100, 1)}, epochs), 0.0);
+  EXPECT_DOUBLE_EQ(other_epoch_overlap_ms({interval(80, 130, 1)}, epochs), 30.0);
 }
 
 TEST(ForeignOverlap, CountsCopiesOfOneEvaluationOnce) {
   const Intervals epochs = {interval(0, 100, 2)};
-  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(10, 20, 1), interval(10, 20, 1)}, epochs), 10.0);
+  EXPECT_DOUBLE_EQ(other_epoch_overlap_ms({interval(10, 20, 1), interval(10, 20, 1)}, epochs),
+                   10.0);
 }
 
 }  // namespace

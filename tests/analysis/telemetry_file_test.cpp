@@ -13,7 +13,7 @@ namespace {
 
 using analysis::Finding;
 using analysis::Part;
-using analysis::read_telemetry_beside;
+using analysis::read_telemetry_of;
 
 const Part& part_of(const analysis::RunTelemetry& telemetry, const std::string& name) {
   for (const Part& part : telemetry.subsystems.parts) {
@@ -26,7 +26,7 @@ TEST(TelemetryBeside, GivesTheSpreadOverTheRanks) {
   const base::TemporaryDirectory folder;
   folder.write("result_3.telemetry.json", golden::telemetry_text());
   std::vector<Finding> findings;
-  const auto telemetry = read_telemetry_beside(folder.path() / "result_3.txt", findings);
+  const auto telemetry = read_telemetry_of(folder.path() / "result_3.txt", findings);
   ASSERT_TRUE(telemetry) << (findings.empty() ? "" : findings[0].text);
   EXPECT_EQ(telemetry->ranks, 2);
   const Part& input = part_of(*telemetry, "input");
@@ -43,7 +43,7 @@ TEST(TelemetryBeside, HasEverySubsystemAndTheirPercentsSumToTheWhole) {
   const base::TemporaryDirectory folder;
   folder.write("result_3.telemetry.json", golden::telemetry_text());
   std::vector<Finding> findings;
-  const auto telemetry = read_telemetry_beside(folder.path() / "result_3.txt", findings);
+  const auto telemetry = read_telemetry_of(folder.path() / "result_3.txt", findings);
   ASSERT_TRUE(telemetry);
   double sum = 0.0;
   for (const Part& part : telemetry->subsystems.parts) sum += *part.percent;
@@ -55,7 +55,7 @@ TEST(TelemetryBeside, ShowsTheProvenance) {
   const base::TemporaryDirectory folder;
   folder.write("result_3.telemetry.json", golden::telemetry_text());
   std::vector<Finding> findings;
-  const auto telemetry = read_telemetry_beside(folder.path() / "result_3.txt", findings);
+  const auto telemetry = read_telemetry_of(folder.path() / "result_3.txt", findings);
   ASSERT_TRUE(telemetry);
   ASSERT_EQ(telemetry->provenance.size(), 1u);
   EXPECT_EQ(telemetry->provenance[0].first, "machine.cpu_model");
@@ -65,7 +65,7 @@ TEST(TelemetryBeside, ShowsTheProvenance) {
 TEST(TelemetryBeside, IsAbsentWithoutAFile) {
   const base::TemporaryDirectory folder;
   std::vector<Finding> findings;
-  EXPECT_FALSE(read_telemetry_beside(folder.path() / "result_3.txt", findings));
+  EXPECT_FALSE(read_telemetry_of(folder.path() / "result_3.txt", findings));
   EXPECT_TRUE(findings.empty());
 }
 

@@ -8,7 +8,7 @@
 
 namespace {
 
-using analysis::read_trace_beside;
+using analysis::read_trace_of;
 using analysis::RunTrace;
 using testing::AllOf;
 using testing::DoubleEq;
@@ -33,10 +33,10 @@ TEST(TraceLayers, AreMeansOverStepsAndRanks) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", kTrace);
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_THAT(trace.layers,
               ElementsAre(Pair("conv1", DoubleEq(5.5e-6 / 4)), Pair("fc", DoubleEq(2.5e-6 / 4))));
-  EXPECT_FALSE(read_trace_beside(folder.path() / "result_2.txt", findings));
+  EXPECT_FALSE(read_trace_of(folder.path() / "result_2.txt", findings));
   EXPECT_TRUE(findings.empty());
 }
 
@@ -44,7 +44,7 @@ TEST(TraceSpans, AreTheScopesOfEachRank) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", kTrace);
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   ASSERT_EQ(trace.spans.size(), 1u);
   EXPECT_EQ(trace.spans[0].name, "forward");
   EXPECT_EQ(trace.spans[0].rank, 0);
@@ -61,7 +61,7 @@ TEST(TraceSpans, AreCountedBeyondTheMost) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", R"({"traceEvents":[)" + events + "]}");
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_EQ(trace.spans.size(), static_cast<std::size_t>(RunTrace::kMostSpans));
   EXPECT_EQ(trace.spans_left_out, 7);
   EXPECT_DOUBLE_EQ(trace.spans[0].begin_s, 0.0);
@@ -75,7 +75,7 @@ TEST(TraceSpans, OfRanksThatCannotBeAreLeftOut) {
     {"name":"input","cat":"scope","ts":0,"dur":2,"pid":1e300},
     {"name":"input","cat":"scope","ts":0,"dur":2,"pid":64}]})");
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_TRUE(trace.spans.empty());
   EXPECT_EQ(trace.spans_left_out, 3);
 }
@@ -84,7 +84,7 @@ TEST(Trace, OfNoEventsIsEmpty) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", R"({"traceEvents":[]})");
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_TRUE(trace.layers.empty());
   EXPECT_TRUE(trace.spans.empty());
 }
@@ -95,7 +95,7 @@ TEST(Trace, ThatIsDamagedIsAFinding) {
   for (const std::size_t bytes : {std::size_t{0}, whole.size() / 2, whole.size() - 1}) {
     folder.write("result_1.trace.json", whole.substr(0, bytes));
     std::vector<analysis::Finding> findings;
-    EXPECT_FALSE(read_trace_beside(folder.path() / "result_1.txt", findings));
+    EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_THAT(findings[0].text,
                 AllOf(HasSubstr("result_1.trace.json: byte "), HasSubstr("found no JSON")));

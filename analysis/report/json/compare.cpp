@@ -13,9 +13,9 @@ namespace analysis::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using comparison::ConditionDifference;
 using comparison::FigureComparison;
 using comparison::RunComparison;
-using comparison::Unequal;
 
 Json text(const std::string& value) {
   return value.empty() ? Json() : Json(base::printable(value));
@@ -55,9 +55,9 @@ Json json_of(const FigureComparison& figure) {
           {"definition", figure.definition}};
 }
 
-Json json_of(const std::vector<Unequal>& differences) {
+Json json_of(const std::vector<ConditionDifference>& differences) {
   Json list = Json::array();
-  for (const Unequal& one : differences) {
+  for (const ConditionDifference& one : differences) {
     list.push_back({{"what", base::printable(one.what)},
                     {"first", base::printable(one.first)},
                     {"second", base::printable(one.second)}});
@@ -65,7 +65,7 @@ Json json_of(const std::vector<Unequal>& differences) {
   return list;
 }
 
-Json json_of(const comparison::Inside& inside) {
+Json json_of(const comparison::TelemetryComparison& inside) {
   Json subsystems = Json::array();
   for (const comparison::SubsystemDifference& one : inside.subsystems) {
     subsystems.push_back({{"name", one.name},

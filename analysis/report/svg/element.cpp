@@ -72,7 +72,8 @@ std::string svg_mean(double x, double y) {
   return fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"4.5\" class=\"mean\"/>\n", x, y);
 }
 
-std::string svg_told(const std::string& css, const std::string& what, const std::string& content) {
+std::string svg_group_with_title(const std::string& css, const std::string& what,
+                                 const std::string& content) {
   return fmt::format("<g class=\"{}\"><title>{}</title>\n{}</g>\n", css, xml_text(what), content);
 }
 

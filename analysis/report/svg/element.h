@@ -21,7 +21,8 @@ std::string svg_mean(double x, double y);
 /// A triangle for a set that passes, a diamond for one that passes by bypass, else a cross.
 std::string svg_marker(PlottedSet::Verdict verdict, double x, double y);
 /// A group of `content` that shows `what` when the pointer rests on it.
-std::string svg_told(const std::string& css, const std::string& what, const std::string& content);
+std::string svg_group_with_title(const std::string& css, const std::string& what,
+                                 const std::string& content);
 
 /// The whole document. Screen readers read title and description.
 std::string svg_document(const std::string& title, const std::string& description, double width,

@@ -167,7 +167,7 @@ void Chart::draw_axes() {
 void Chart::draw_line(const PlotLine& places, const char* css) {
   if (places.empty()) return;
   std::string points;
-  for (const PlotPlace& place : places) {
+  for (const PlotPoint& place : places) {
     points += fmt::format("{}{:.2f},{:.2f}", points.empty() ? "" : " ", x(place.batch_size),
                           y(place.value));
   }
@@ -200,7 +200,8 @@ void Chart::draw_point(const ConvergencePoint& point) {
     const double least = y(point.least_mean);
     drawn += svg_line(at - kLeastMark, least, at + kLeastMark, least, "least");
   }
-  body_ += svg_told(point.pruned ? "point pruned" : "point", what, drawn + svg_mean(at, mean));
+  body_ += svg_group_with_title(point.pruned ? "point pruned" : "point", what,
+                                drawn + svg_mean(at, mean));
   labels_.block(around(at, mean, kLeastMark, std::max(half, kHalfMarker) + 2.0));
 }
 
@@ -219,7 +220,7 @@ void Chart::draw_sets() {
         fmt::format("{} {}: batch size {}, mean {} {}: {}", i + 1, base::printable(set.name),
                     digits_text(set.place->batch_size), digits_text(set.place->value), plot_.unit,
                     to_string(set.verdict));
-    markers += svg_told("set", what, svg_marker(set.verdict, at, mean));
+    markers += svg_group_with_title("set", what, svg_marker(set.verdict, at, mean));
     names += label(i, around(at, mean, kHalfMarker, kHalfMarker));
   }
   body_ += markers + names;  // above the lines from markers to their labels

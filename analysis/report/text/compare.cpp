@@ -14,10 +14,10 @@ namespace analysis::report {
 namespace {
 
 using Align = TextTable::Align;
+using comparison::ConditionDifference;
 using comparison::FigureComparison;
-using comparison::Inside;
 using comparison::RunComparison;
-using comparison::Unequal;
+using comparison::TelemetryComparison;
 
 constexpr double kMinute = 60.0, kPercent = 100.0, kMilli = 1e3;
 /// Most lines of each kind; the rest is only counted. JSON has all.
@@ -108,12 +108,12 @@ void write_figures(TextPage& page, const std::string& first, const std::string& 
 }
 
 void write_differences(TextPage& page, const std::string& title,
-                       const std::vector<Unequal>& differences) {
+                       const std::vector<ConditionDifference>& differences) {
   if (differences.empty()) return;
   page.paragraph(title);
   const std::size_t shown = std::min(differences.size(), kMostDifferences);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Unequal& one = differences[i];
+    const ConditionDifference& one = differences[i];
     page.item(fmt::format("{}: {} | {}", one.what, one.first, one.second));
   }
   if (shown < differences.size()) {
@@ -122,7 +122,7 @@ void write_differences(TextPage& page, const std::string& title,
 }
 
 void write_subsystems(TextPage& page, const std::string& first, const std::string& second,
-                      const Inside& inside) {
+                      const TelemetryComparison& inside) {
   TextTable table;
   table.add_column(defined(page, "subsystem", "subsystems"), Align::kLeft);
   table.add_column(first + " s", Align::kRight);

@@ -48,8 +48,9 @@ double product_of_ratios(const RunComparison& comparison) {
   return product;
 }
 
-const Unequal* find(const std::vector<Unequal>& list, const std::string& what) {
-  for (const Unequal& one : list) {
+const ConditionDifference* find(const std::vector<ConditionDifference>& list,
+                                const std::string& what) {
+  for (const ConditionDifference& one : list) {
     if (one.what == what) return &one;
   }
   return nullptr;
@@ -321,7 +322,7 @@ analysis::RunTelemetry telemetry(double forward_s, double exchange_s, const std:
   return told;
 }
 
-TEST(Inside, TellsSubsystemsRanksStragglersAndMachine) {
+TEST(TelemetryComparison, TellsSubsystemsRanksStragglersAndMachine) {
   made::Side first(drawn(2, 1.0, 1)), second(drawn(2, 1.0, 2));
   const analysis::RunTelemetry one = telemetry(10.0, 5.0, "x"), other = telemetry(20.0, 5.0, "x"),
                                third = telemetry(6.0, 9.0, "y");
@@ -338,7 +339,7 @@ TEST(Inside, TellsSubsystemsRanksStragglersAndMachine) {
   second.get().runs[0].layers = &layers[2];
   const RunComparison comparison = compared(first, second);
   ASSERT_TRUE(comparison.inside);
-  const Inside& inside = *comparison.inside;
+  const TelemetryComparison& inside = *comparison.inside;
   EXPECT_EQ(inside.first_wall_s, 20.0);
   EXPECT_EQ(inside.subsystems[0].first_s, 15.0);
   EXPECT_EQ(inside.subsystems[0].difference_s(), -9.0);

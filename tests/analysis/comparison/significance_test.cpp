@@ -17,34 +17,34 @@ using testing::Optional;
 
 TEST(ExchangePValue, CountsTheWaysThatAreAsFar) {
   // Of the 6 ways to choose 2 of {1, 2, 3, 4}: {1, 2} and {3, 4} are as far apart.
-  EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}, 1), 2.0 / 6.0);
+  EXPECT_DOUBLE_EQ(permutation_p_value(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}, 1), 2.0 / 6.0);
   // {1, 3} and {2, 4} have a distance of 1; {1, 2} and {3, 4} have 2.
-  EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{1.0, 3.0}, std::vector{2.0, 4.0}, 1), 4.0 / 6.0);
+  EXPECT_DOUBLE_EQ(permutation_p_value(std::vector{1.0, 3.0}, std::vector{2.0, 4.0}, 1), 4.0 / 6.0);
   // Of the 4 ways to choose one value, only {9} is as far apart.
-  EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{9.0}, std::vector{1.0, 2.0, 3.0}, 1), 1.0 / 4.0);
+  EXPECT_DOUBLE_EQ(permutation_p_value(std::vector{9.0}, std::vector{1.0, 2.0, 3.0}, 1), 1.0 / 4.0);
 }
 
 TEST(ExchangePValue, IsOneForEqualValuesWhateverTheirRounding) {
   const std::vector<double> same(7, 0.1);
-  EXPECT_EQ(exchange_p_value(same, same, 1), 1.0);
-  EXPECT_EQ(exchange_p_value(std::vector(3, 1e300), std::vector(5, 1e300), 1), 1.0);
+  EXPECT_EQ(permutation_p_value(same, same, 1), 1.0);
+  EXPECT_EQ(permutation_p_value(std::vector(3, 1e300), std::vector(5, 1e300), 1), 1.0);
 }
 
 TEST(ExchangePValues, HoldEachFigureAgainstTheFarthestOfAll) {
   // Over the 6 exchanges of {1, 2 | 3, 4} the first figure is 2, 1, 0, 0, 1, 2 apart; the second,
   // {0, 1 | 1, 0}, is 0, 0, 1, 1, 0, 0: in standard deviations 1.79, 0.89 and 0, and 2 and 0.
-  const auto p_values = exchange_p_values({{1.0, 2.0}, {0.0, 1.0}, {5.0, 5.0}},
-                                          {{3.0, 4.0}, {1.0, 0.0}, {5.0, 5.0}}, 1);
+  const auto p_values = permutation_p_values({{1.0, 2.0}, {0.0, 1.0}, {5.0, 5.0}},
+                                             {{3.0, 4.0}, {1.0, 0.0}, {5.0, 5.0}}, 1);
   EXPECT_THAT(p_values,
               ElementsAre(Optional(DoubleEq(4.0 / 6.0)), Optional(DoubleEq(1.0)), std::nullopt));
-  const auto apart = exchange_p_values({{1.0, 1.1, 1.2, 1.3}, {1.0, 2.0, 3.0, 4.0}},
-                                       {{2.0, 2.1, 2.2, 2.3}, {1.5, 2.5, 3.5, 4.5}}, 1);
+  const auto apart = permutation_p_values({{1.0, 1.1, 1.2, 1.3}, {1.0, 2.0, 3.0, 4.0}},
+                                          {{2.0, 2.1, 2.2, 2.3}, {1.5, 2.5, 3.5, 4.5}}, 1);
   EXPECT_DOUBLE_EQ(apart[0].value(), 2.0 / 70.0);  // no exchange takes either figure farther
   EXPECT_GT(apart[1].value(), 0.5);
 }
 
 TEST(ExchangePValues, AreAbsentForWhatHasNoFiniteValues) {
-  EXPECT_THAT(exchange_p_values({{std::nan(""), 1.0}, {1.0, 2.0}}, {{1.0, 1.0}, {3.0, 4.0}}, 1),
+  EXPECT_THAT(permutation_p_values({{std::nan(""), 1.0}, {1.0, 2.0}}, {{1.0, 1.0}, {3.0, 4.0}}, 1),
               ElementsAre(std::nullopt, Optional(DoubleEq(2.0 / 6.0))));
 }
 
@@ -53,10 +53,10 @@ TEST(ExchangePValue, IsTheSameForTheSameSeedWhereItDraws) {
   std::vector<double> one(20), other(20);
   for (double& value : one) value = random.normal();
   for (double& value : other) value = random.normal() + 0.5;
-  const double p = exchange_p_value(one, other, 7);
-  EXPECT_EQ(exchange_p_value(one, other, 7), p);
-  EXPECT_NEAR(exchange_p_value(one, other, 8), p, 0.02);
-  EXPECT_NEAR(exchange_p_value(other, one, 7), p, 0.02);
+  const double p = permutation_p_value(one, other, 7);
+  EXPECT_EQ(permutation_p_value(one, other, 7), p);
+  EXPECT_NEAR(permutation_p_value(one, other, 8), p, 0.02);
+  EXPECT_NEAR(permutation_p_value(other, one, 7), p, 0.02);
 }
 
 TEST(LeastPValue, IsWhatTheFarthestListsHave) {
@@ -65,7 +65,7 @@ TEST(LeastPValue, IsWhatTheFarthestListsHave) {
     std::vector<double> low(first), high(second);
     for (std::size_t i = 0; i < first; ++i) low[i] = static_cast<double>(i) * 1e-3;
     for (std::size_t i = 0; i < second; ++i) high[i] = 1.0 + static_cast<double>(i) * 1e-3;
-    EXPECT_DOUBLE_EQ(least_p_value(first, second), exchange_p_value(low, high, 1))
+    EXPECT_DOUBLE_EQ(least_p_value(first, second), permutation_p_value(low, high, 1))
         << first << " and " << second;
   }
   EXPECT_LT(least_p_value(4, 4), kLevel);

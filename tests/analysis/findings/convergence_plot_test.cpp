@@ -15,7 +15,7 @@ using analysis::submission::ReferenceCurve;
 
 /// The value of a plotted line at one of its batch sizes.
 double value_at(const PlotLine& line, double batch_size) {
-  for (const PlotPlace& place : line) {
+  for (const PlotPoint& place : line) {
     if (std::abs(place.batch_size - batch_size) < 1e-6 * batch_size) return place.value;
   }
   ADD_FAILURE() << "nothing at " << batch_size;
@@ -49,7 +49,7 @@ TEST(ConvergencePlot, HoldsEverythingWithinItsScales) {
   const ConvergencePlot plot = golden::plot_of(golden::four_sets());
   const auto within = [](double at) { return at >= 0.0 && at <= 1.0; };
   for (const PlotLine& limit : plot.limits) {
-    for (const PlotPlace& place : limit) {
+    for (const PlotPoint& place : limit) {
       EXPECT_TRUE(within(plot.batch_sizes.at(place.batch_size)));
       EXPECT_TRUE(within(plot.values.at(place.value)));
     }

@@ -27,7 +27,7 @@ inline analysis::submission::ReferenceSet three_points() {
 inline analysis::PlottedSet set_at(
     const std::string& name, double batch_size, double mean,
     analysis::PlottedSet::Verdict verdict = analysis::PlottedSet::Verdict::kPasses) {
-  return {name, verdict, analysis::PlotPlace{batch_size, mean}, 18.0, "256"};
+  return {name, verdict, analysis::PlotPoint{batch_size, mean}, 18.0, "256"};
 }
 
 /// A set of each verdict, and one that cannot be drawn.
