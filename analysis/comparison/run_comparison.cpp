@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "analysis/comparison/conditions.h"
-#include "analysis/comparison/inside.h"
+#include "analysis/comparison/telemetry_comparison.h"
 #include "analysis/comparison/time_account.h"
 #include "runner/base/error.h"
 #include "runner/mllog/keys.h"

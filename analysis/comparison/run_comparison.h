@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/comparison/conditions.h"
-#include "analysis/comparison/inside.h"
+#include "analysis/comparison/telemetry_comparison.h"
 #include "analysis/comparison/side.h"
 #include "analysis/comparison/significance.h"
 

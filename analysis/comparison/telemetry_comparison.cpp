@@ -1,5 +1,5 @@
 // Compares where the time of this program's runs went.
-#include "analysis/comparison/inside.h"
+#include "analysis/comparison/telemetry_comparison.h"
 
 namespace analysis::comparison {
 namespace {
