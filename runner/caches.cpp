@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runner/agreed_error.h"
+#include "runner/base/ceil_div.h"
 #include "runner/base/descriptor.h"
 
 namespace runner {
@@ -45,7 +46,7 @@ std::optional<std::size_t> resident_pages(const base::Descriptor& probe) {
   void* map = ::mmap(nullptr, kProbeBytes, PROT_READ, MAP_SHARED, probe.get(), 0);
   if (map == MAP_FAILED) return std::nullopt;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> pages((kProbeBytes + page - 1) / page);
+  std::vector<unsigned char> pages(base::ceil_div(kProbeBytes, page));
   const int failed = ::mincore(map, kProbeBytes, pages.data());
   ::munmap(map, kProbeBytes);
   if (failed != 0) return std::nullopt;

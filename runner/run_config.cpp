@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
@@ -100,7 +101,7 @@ std::string checkpoints_folder(const RunConfig& config) {
 std::int64_t EvaluationConfig::next_due(std::int64_t epoch_num) const {
   const std::int64_t first = offset_epochs > 0 ? offset_epochs : every_epochs;
   if (epoch_num <= first) return first;
-  const std::int64_t periods = (epoch_num - first + every_epochs - 1) / every_epochs;
+  const std::int64_t periods = base::ceil_div(epoch_num - first, every_epochs);
   return first + periods * every_epochs;
 }
 

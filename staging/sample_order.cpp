@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 
@@ -56,7 +57,7 @@ std::int64_t SampleOrder::shard_of(std::int64_t slot) const {
 }
 
 std::int64_t SampleOrder::first_slot(std::int64_t shard) const {
-  return (shard * global_batch_ + shards_ - 1) / shards_;
+  return base::ceil_div(shard * global_batch_, shards_);
 }
 
 std::int64_t SampleOrder::index(std::int64_t epoch, std::int64_t step, std::int64_t slot) const {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runner/base/ceil_div.h"
+
 namespace analysis {
 namespace {
 
@@ -46,7 +48,7 @@ std::vector<Scale::Tick> powers_of_two(double low, double high, std::size_t most
   const auto last = static_cast<int>(std::floor(std::log2(high)));
   const int all = std::max(0, last - first + 1);
   const int limit = static_cast<int>(most);
-  const int each = std::max(1, (all + limit - 1) / limit);
+  const int each = std::max(1, base::ceil_div(all, limit));
   std::vector<Scale::Tick> ticks;
   for (int power = first; power <= last; power += each) {
     const double value = std::exp2(power);

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
+
 namespace doctor {
 namespace {
 
@@ -64,7 +66,7 @@ void read_sizes(const Environment& environment, LaunchFacts& facts) {
       1, first_number(environment, {"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}).value_or(1));
   const auto told = first_number(environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
   facts.node_ranks =
-      std::clamp<std::int64_t>(told.value_or((facts.ranks + nodes - 1) / nodes), 1, facts.ranks);
+      std::clamp<std::int64_t>(told.value_or(base::ceil_div(facts.ranks, nodes)), 1, facts.ranks);
 }
 
 Finding openmp(const char* name, const std::string& value, Verdict verdict, std::string expected,

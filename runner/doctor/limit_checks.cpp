@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
 #include "runner/doctor/host_checks.h"
 #include "runner/documents.h"
 
@@ -87,7 +88,7 @@ Finding judge_shm(const HostFacts& host, const Needs& needs) {
   finding.remedy = fmt::format(
       "as root: mount -o remount,size={}m /dev/shm (a container: --shm-size), or export "
       "OMPI_MCA_osc_sm_backing_directory=FOLDER on a local disk",
-      (wanted + kMebibyte - 1) / kMebibyte);
+      base::ceil_div(wanted, kMebibyte));
   return finding;
 }
 

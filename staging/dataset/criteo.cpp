@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace dataset {
@@ -19,7 +20,7 @@ class Pieces final : public Dataset {
  public:
   explicit Pieces(std::shared_ptr<const File> file) : file_(std::move(file)) {}
   std::int64_t size() const override {
-    return (file_->size() + ClickFile::kPieceBytes - 1) / ClickFile::kPieceBytes;
+    return base::ceil_div(file_->size(), ClickFile::kPieceBytes);
   }
   const std::vector<std::string>& class_names() const override { return no_classes_; }
   std::int32_t label(std::int64_t) const override { return 0; }
@@ -124,7 +125,7 @@ std::pair<std::int64_t, std::int64_t> ClickFile::pieces_of(std::int64_t first,
                                                            std::int64_t last) const {
   if (first >= last) return {0, 0};
   return {first * format_.record_bytes() / kPieceBytes,
-          (last * format_.record_bytes() + kPieceBytes - 1) / kPieceBytes};
+          base::ceil_div(last * format_.record_bytes(), kPieceBytes)};
 }
 
 }  // namespace dataset

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace dataset {
@@ -109,7 +110,7 @@ TarMember::Kind kind_of(char type) {
 /// Directories and links have no data, whatever their size field says.
 bool has_data(char type) { return type == '\0' || type == '0' || type == '7' || type > '6'; }
 
-std::int64_t padded(std::int64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }
+std::int64_t padded(std::int64_t size) { return base::round_up(size, kBlock); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/for_each_index.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/narrow.h"
@@ -31,7 +32,7 @@ std::int64_t UniverseWriter::thread_bytes(const WriterOptions& options) {
 std::int64_t UniverseWriter::write(const std::string& path, SampleSet set, std::int64_t samples) {
   base::make_folder(path);
   std::atomic<std::int64_t> bytes = 0;
-  const std::int64_t universes = (samples + cubes_ - 1) / cubes_;
+  const std::int64_t universes = base::ceil_div(samples, cubes_);
   base::for_each_index(
       base::narrow<std::size_t>(universes), options_.threads, [&](std::size_t place) {
         const auto index = static_cast<std::int64_t>(place);

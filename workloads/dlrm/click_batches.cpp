@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "staging/sample_order.h"
@@ -84,7 +85,7 @@ RecordRange evaluation_part(std::int64_t samples, int ranks, int rank) {
 }
 
 std::int64_t evaluation_steps(std::int64_t samples, int ranks, std::int64_t batch) {
-  return (evaluation_part(samples, ranks, 0).count + batch - 1) / batch;
+  return base::ceil_div(evaluation_part(samples, ranks, 0).count, batch);
 }
 
 std::unique_ptr<ClickBatches> evaluation_batches(const ClickBatches::Source& source,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "runner/base/hash_chain.h"
@@ -113,7 +114,7 @@ void ClickText::draw_lines(ClickSplit split, std::int64_t first, std::int64_t la
   constexpr std::int64_t kWavePieces = 32;
   while (first < last) {
     const std::int64_t wave_end = std::min(last, first + kWavePieces * kPieceSamples);
-    const std::int64_t pieces = (wave_end - first + kPieceSamples - 1) / kPieceSamples;
+    const std::int64_t pieces = base::ceil_div(wave_end - first, kPieceSamples);
     std::vector<std::string> lines(static_cast<std::size_t>(pieces));
     base::for_each_index(lines.size(), threads_, [&](std::size_t piece) {
       const std::int64_t begin = first + static_cast<std::int64_t>(piece) * kPieceSamples;

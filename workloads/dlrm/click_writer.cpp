@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/for_each_index.h"
 #include "staging/output_file.h"
 
@@ -67,7 +68,7 @@ ClickWriter::Wave ClickWriter::draw(ClickSplit split, std::int64_t first,
   const auto width = static_cast<std::size_t>(format_.record_values());
   const auto samples = static_cast<std::size_t>(count);
   Wave wave{std::vector<std::int32_t>(samples * width), std::vector<double>(samples)};
-  const std::size_t pieces = (samples + kPieceSamples - 1) / kPieceSamples;
+  const std::size_t pieces = base::ceil_div(samples, kPieceSamples);
   base::for_each_index(pieces, threads_, [&](std::size_t piece) {
     const std::size_t end = std::min((piece + 1) * kPieceSamples, samples);
     for (std::size_t i = piece * kPieceSamples; i < end; ++i) {

@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 
 namespace {
@@ -23,7 +25,7 @@ Digits digits_for(int bits, std::size_t lookups) {
   Digits best;
   double best_cost = std::numeric_limits<double>::infinity();
   for (int passes = 1; passes <= bits; ++passes) {
-    const int width = (bits + passes - 1) / passes;
+    const int width = base::ceil_div(bits, passes);
     if (width > kMostDigitBits) continue;
     const double cost = passes * static_cast<double>(lookups + (std::size_t{1} << width));
     if (cost < best_cost) {

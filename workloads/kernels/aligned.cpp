@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace nn {
@@ -27,7 +28,7 @@ AlignedFloats::AlignedFloats(std::int64_t count) : count_(count) {
 
 AlignedFloats aligned_bytes(std::int64_t bytes) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-  return AlignedFloats((bytes + kFloat - 1) / kFloat);
+  return AlignedFloats(base::ceil_div(bytes, kFloat));
 }
 
 }  // namespace nn

@@ -10,11 +10,11 @@
 #include <immintrin.h>
 
 #include "workloads/kernels/kernels.h"
+#include "workloads/kernels/tiling.h"
 
 namespace nn {
 namespace {
 
-constexpr int kLanes = 16;
 using Lanes = float __attribute__((vector_size(64), aligned(4)));
 using Mask = int __attribute__((vector_size(64), aligned(4)));
 using Words = std::uint32_t __attribute__((vector_size(64), aligned(4)));

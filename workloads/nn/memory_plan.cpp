@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 
 BufferId MemoryPlan::request(std::int64_t bytes, int first, int last, const std::string& purpose) {
-  const std::int64_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::int64_t aligned = base::round_up(bytes, kAlignment);
   buffers_.push_back({aligned, 0, first, last, purpose});
   return static_cast<BufferId>(buffers_.size()) - 1;
 }

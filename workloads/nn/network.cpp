@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace nn {
@@ -41,7 +42,7 @@ Padding same_padding(const std::vector<std::int64_t>& in, std::int64_t kernel,
                      std::int64_t stride) {
   Padding padding;
   for (const std::int64_t extent : in) {
-    const std::int64_t out = (extent + stride - 1) / stride;
+    const std::int64_t out = base::ceil_div(extent, stride);
     const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + kernel - extent, 0);
     padding.begin.push_back(total / 2);
     padding.end.push_back(total - total / 2);

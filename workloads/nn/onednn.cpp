@@ -6,13 +6,13 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "workloads/kernels/tiling.h"
 
 namespace nn {
 namespace {
-
-constexpr int kLanes = 16;
 
 [[noreturn]] void refuse(const dnnl::memory::desc& desc) {
   throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel supports for [{}]",
@@ -36,11 +36,11 @@ ChannelLayout ChannelLayout::in_wide_columns() const {
   ChannelLayout wide = *this;
   wide.pieces = std::max<std::int64_t>(1, rows / kPieceRows);
   if (blocks == 1) return wide;
-  const std::int64_t columns = (channels + Column::kMostChannels - 1) / Column::kMostChannels;
-  const std::int64_t lines = (channels + kLineChannels - 1) / kLineChannels;
-  wide.block_stride = (lines + columns - 1) / columns * kLineChannels;
+  const std::int64_t columns = base::ceil_div(channels, Column::kMostChannels);
+  const std::int64_t lines = base::ceil_div(channels, kLineChannels);
+  wide.block_stride = base::ceil_div(lines, columns) * kLineChannels;
   wide.width = static_cast<int>(wide.block_stride);
-  wide.blocks = (channels + wide.block_stride - 1) / wide.block_stride;
+  wide.blocks = base::ceil_div(channels, wide.block_stride);
   return wide;
 }
 
@@ -73,7 +73,7 @@ ChannelLayout channel_layout(const dnnl::memory::desc& desc) {
     layout.padded = from.padded[1] != from.dims[1];
   } else if (from.blocks.empty() && (one_row || from.strides[1] == 1)) {
     layout.width = kLanes;
-    layout.blocks = (layout.channels + kLanes - 1) / kLanes;
+    layout.blocks = base::ceil_div(layout.channels, kLanes);
     layout.block_stride = kLanes;
     layout.row_stride = one_row ? layout.channels : from.strides.back();
   } else if (from.blocks.empty() && from.strides.back() == 1) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 
@@ -92,7 +93,7 @@ void Parameters::initialize(std::uint64_t seed) {
   for (std::size_t i = 0; is_writer() && i < specs_.size(); ++i) {
     const ParameterSpec& spec = specs_[i];
     std::vector<float> plain(static_cast<std::size_t>(spec.count()));
-    const std::int64_t pieces = (spec.count() + kPiece - 1) / kPiece;
+    const std::int64_t pieces = base::ceil_div(spec.count(), kPiece);
     const std::uint64_t name = base::hash_name(spec.name);
 #pragma omp parallel for schedule(static)
     for (std::int64_t piece = 0; piece < pieces; ++piece) {

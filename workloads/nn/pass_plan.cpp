@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 namespace {
 
@@ -18,7 +20,7 @@ std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t l
   for (std::int64_t size = largest; 2 * size > largest; --size) {
     if (batch % size == 0 && size % threads == 0) return batch / size;
   }
-  return (batch + largest - 1) / largest;
+  return base::ceil_div(batch, largest);
 }
 
 /// Builds one pass. A segment ends before an operation that needs the statistics of all samples,

@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/machine_files.h"
 #include "runner/base/random.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/nn/accumulation.h"
 
 namespace nn {
@@ -24,7 +25,6 @@ std::int64_t buffer_bytes(const dnnl::memory::desc& desc) {
 /// must be enough columns for all threads.
 bool goes_by_channels(const Operation& operation, const Planner::Options& options, Pass pass,
                       int threads, std::int64_t cache_bytes) {
-  constexpr std::int64_t kLanes = 16;
   std::int64_t largest = 0;
   for (const BatchGroup& group : options.groups.groups) {
     if (group.shared) return false;  // its sums wait for other ranks

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/aligned.h"
 
 namespace nn {
@@ -14,7 +15,7 @@ namespace nn {
 /// and no tile of blocked weights, of at most 16 x 64 floats, straddles two cells of an update.
 inline constexpr std::int64_t kTensorAlignment = 1024;
 constexpr std::int64_t aligned_floats(std::int64_t floats) {
-  return (floats + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  return base::round_up(floats, kTensorAlignment);
 }
 
 /// Allocates blocks, which live as long as this object.

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/optimizer/optimizer.h"
 
 namespace parallel {
@@ -32,8 +33,8 @@ constexpr std::int64_t kBlock = 2048;
 
 std::int64_t choose_piece(std::int64_t floats, int owners) {
   const std::int64_t pieces = kPiecesOfOwner * owners;
-  const std::int64_t even = (floats + pieces - 1) / pieces;
-  const std::int64_t cells = (even + nn::kUpdateCell - 1) / nn::kUpdateCell;
+  const std::int64_t even = base::ceil_div(floats, pieces);
+  const std::int64_t cells = base::ceil_div(even, nn::kUpdateCell);
   return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell, kLargestPieceFloats);
 }
 

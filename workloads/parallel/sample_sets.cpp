@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace parallel {
@@ -143,7 +144,7 @@ SamplePlace SampleSets::training_place(const BatchSplit& split, std::int64_t bat
 
 std::int64_t SampleSets::validation_batch_count(std::int64_t batch_size) const {
   const auto [first, last] = validation_part();
-  return (last - first + batch_size - 1) / batch_size;
+  return base::ceil_div(last - first, batch_size);
 }
 
 SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t batch,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/numbers.h"
+#include "runner/base/ceil_div.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -85,7 +86,7 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
   for (const std::string& part : part_names(facts)) table.add_column(part, Align::kRight);
   table.add_column("", Align::kLeft);
   const std::size_t all = facts.evaluations.size();
-  const std::size_t step = (all + kShownEvaluations - 1) / kShownEvaluations;
+  const std::size_t step = base::ceil_div(all, kShownEvaluations);
   for (std::size_t i = 0; i < all; ++i) {
     const bool hit = facts.at_target == i;
     if (i % step != 0 && i + 1 != all && !hit) continue;

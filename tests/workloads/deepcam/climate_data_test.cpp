@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "shared_directory.h"
@@ -125,7 +126,7 @@ TEST_F(ClimateDataOnRanks, EvaluatesEverySampleOnceInUnevenParts) {
   for (const std::int64_t size : {1, 2, 4}) {
     std::vector<std::int64_t> seen(kValidation);
     const auto batches = data.validation_batches(size);
-    for (std::int64_t batch = 0; batch < (last - first + size - 1) / size; ++batch) {
+    for (std::int64_t batch = 0; batch < base::ceil_div(last - first, size); ++batch) {
       const ClimateBatch& next = batches->next();
       ASSERT_EQ(static_cast<std::int64_t>(next.size()), size);
       for (std::int64_t slot = 0; slot < size; ++slot) {

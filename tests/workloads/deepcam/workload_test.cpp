@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "staging/h5.h"
@@ -112,7 +113,7 @@ TEST_F(DeepCamWorkload, ScoresWholeBatches) {
   MaskSink sink;
   const double score = trial.workload().evaluate(world_.rank() == 0 ? &sink : nullptr);
   if (world_.rank() != 0) return;
-  const std::int64_t ranks = world_.size(), size = (kBatch + ranks - 1) / ranks;
+  const std::int64_t ranks = world_.size(), size = base::ceil_div(kBatch, ranks);
   double sum = 0.0;
   int batches = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {

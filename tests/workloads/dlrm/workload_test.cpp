@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/criteo.h"
@@ -75,7 +76,7 @@ TEST_F(DlrmWorkload, DisclosesOnHowManyRanksItsTablesAre) {
   EXPECT_EQ(of_many.tensor_ranks > 1, world_.size() > 1);
   EXPECT_LE(of_many.tensor_ranks, world_.size());
   EXPECT_EQ(of_many.communication, world_.size() > 1 ? "bfloat16" : "fp32");
-  EXPECT_EQ(of_many.micro_batch_size, (kBatch + world_.size() - 1) / world_.size());
+  EXPECT_EQ(of_many.micro_batch_size, base::ceil_div(kBatch, world_.size()));
 }
 
 /// A step on 44 samples takes the mean over 44, whether the batch size is 64 or 44.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/aligned.h"
 #include "workloads/kernels/depthwise_trial.h"
 #include "workloads/kernels/usable_kernels.h"
@@ -73,7 +74,7 @@ class WideProblem {
 
  private:
   static constexpr std::int64_t kApart = 4;
-  std::int64_t blocks() const { return (plane_.channels + kBlock - 1) / kBlock; }
+  std::int64_t blocks() const { return base::ceil_div(plane_.channels, kBlock); }
   template <class Body>
   void for_blocks(const Body& body) const {
     for (std::int64_t first = 0; first < plane_.channels; first += kBlock) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/activation_numbers.h"
 #include "workloads/kernels/usable_kernels.h"
 
@@ -80,7 +81,7 @@ Packed packed_pairs(const nn::PairGemm& gemm, const Shape& of, const Factors& fa
 
 Packed packed_tiles(const nn::TileGemm& gemm, const Shape& of, const Factors& factors) {
   constexpr std::int64_t kRows = nn::TileGemm::kRows;
-  const std::int64_t steps = (of.depth + kRows - 1) / kRows, words = steps * kTile;
+  const std::int64_t steps = base::ceil_div(of.depth, kRows), words = steps * kTile;
   Packed packed = made_for(of, words, words);
   packed.operands.steps = steps;
   for (std::int64_t i = 0; i < of.batch; ++i) {

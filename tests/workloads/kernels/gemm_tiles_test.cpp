@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/activation_numbers.h"
 #include "workloads/kernels/aligned.h"
 #include "workloads/kernels/kernels.h"
@@ -80,7 +81,7 @@ class Windows {
   /// [lines][parts][channels / 16][16 pairs of elements][16][2]; the unused half of a half step is
   /// filled with NaN.
   std::vector<std::uint32_t> packed_weights() const {
-    const std::int64_t parts = (of_.numbers + kRows - 1) / kRows;
+    const std::int64_t parts = base::ceil_div(of_.numbers, kRows);
     std::vector<std::uint32_t> packed;
     for (std::int64_t line = 0; line < of_.lines; ++line) {
       for (std::int64_t part = 0; part < parts; ++part) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "workloads/parallel/key_ranges.h"
@@ -287,7 +288,7 @@ TEST(KeyRanges, AreEvenWhereverTheKeysLie) {
   const std::vector<std::uint32_t> none,
       many = {1, 5, 5000, 70000, 1U << 20U, 1U << 31U, 0xfffffffeU, 0xffffffffU};
   const std::int64_t dealt = dealt_to_me(me == 0 ? many : none, world);
-  EXPECT_LE(dealt, (8 + world.size() - 1) / world.size());
+  EXPECT_LE(dealt, base::ceil_div(8, world.size()));
   EXPECT_EQ(dealt_to_me(none, world), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/layers/batch_norm_factors.h"
 #include "workloads/nn/layers/group_reduction.h"
@@ -88,7 +89,7 @@ class NormColumns {
   /// PassedBits of one row of a full block.
   std::int64_t words_of_row() const {
     constexpr std::int64_t kBits = 16;
-    return (layout_.width + kBits - 1) / kBits;
+    return base::ceil_div(layout_.width, kBits);
   }
   /// Channels of a block, out of `all`.
   std::int64_t channels_of(std::int64_t block, std::int64_t all) const {

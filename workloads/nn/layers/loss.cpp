@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace nn {
@@ -121,7 +122,7 @@ LossSums softmax_cross_entropy(std::span<const float> logits, std::span<const st
 LossSums binary_cross_entropy(std::span<const float> logits, std::span<const float> labels,
                               double scale, std::span<float> diff_logits) {
   check_binary(logits, labels, diff_logits);
-  std::vector<LossSums> parts((labels.size() + kBlockRows - 1) / kBlockRows);
+  std::vector<LossSums> parts(base::ceil_div(labels.size(), kBlockRows));
 #pragma omp parallel for schedule(static) if (parts.size() > 1)
   for (std::size_t block = 0; block < parts.size(); ++block) {
     const std::size_t first = block * kBlockRows;

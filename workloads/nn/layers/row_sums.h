@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 
 /// Rows of a piece: they are summed in float, and the sums of all pieces in double.
 inline constexpr std::int64_t kSumRows = 64;
 
-constexpr std::int64_t sum_pieces(std::int64_t rows) { return (rows + kSumRows - 1) / kSumRows; }
+constexpr std::int64_t sum_pieces(std::int64_t rows) { return base::ceil_div(rows, kSumRows); }
 
 /// Calls piece(first row, rows, sums of the piece [columns]) for each piece, on all threads, then
 /// writes the sums of all pieces to total [columns]. `sums` has room for [pieces, columns].

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace nn {
@@ -100,7 +101,7 @@ PointLoss weighted_cross_entropy(std::span<const float> logits,
   const Image image = {logits, labels, weights, scale, diff_logits};
   check(image);
   const auto points = static_cast<std::int64_t>(labels.size());
-  const std::int64_t blocks = (points + kBlockPoints - 1) / kBlockPoints;
+  const std::int64_t blocks = base::ceil_div(points, kBlockPoints);
   PointLoss none;
   none.classes.resize(weights.size());
   std::vector<PointLoss> parts(static_cast<std::size_t>(blocks), none);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/convolution_problem.h"
 
 namespace nn {
@@ -28,9 +29,7 @@ struct Bf16x3Axis {
   static Bf16x3Axis of_points(std::int64_t points) { return {points, points, 1, {{{0, 0}}}}; }
   std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }
   /// Written pixels of a phase.
-  std::int64_t count(std::int64_t phase) const {
-    return (to - phase + phase_count() - 1) / phase_count();
-  }
+  std::int64_t count(std::int64_t phase) const { return base::ceil_div(to - phase, phase_count()); }
 };
 
 /// value / by, rounded down; `value` may be negative.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
@@ -35,7 +36,7 @@ class StepRows {
 };
 
 std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
-  return (problem.image_of(side).channels + kBlock - 1) / kBlock;
+  return base::ceil_div(problem.image_of(side).channels, kBlock);
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& sam
                                   part.first_panel * block_stride;
     for (std::int64_t first = 0; first < points_; first += kSteps * kStepPoints) {
       const std::int64_t count = std::min(kSteps * kStepPoints, points_ - first);
-      const std::int64_t steps = (count + kStepPoints - 1) / kStepPoints;
+      const std::int64_t steps = base::ceil_div(count, kStepPoints);
       for (std::int64_t step = 0; step < steps; ++step) {
         const std::int64_t point = first + step * kStepPoints, left = points_ - point;
         for (std::int64_t block = 0; block < part.blocks(); ++block) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
@@ -21,11 +22,6 @@ constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// reads fit into kCachedBytes.
 constexpr std::int64_t kWindowColumns = 96, kPointColumns = 128;
 constexpr std::int64_t kCachedBytes = 1100 << 10;
-
-/// Number of grains that hold `count`.
-constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
-  return (count + grain - 1) / grain;
-}
 
 }  // namespace
 
@@ -56,16 +52,16 @@ void Bf16x3Product::plan_strips(std::int64_t samples) {
   const std::int64_t columns = columns_.count(0);
   const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
   const auto cut = [&](std::int64_t strips) {
-    strip_ = grains_of(grains_of(columns, strips), grain) * grain;
+    strip_ = base::ceil_div(base::ceil_div(columns, strips), grain) * grain;
     read_rows_.set_strip(strip_);
   };
-  cut(grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
+  cut(base::ceil_div(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
   group_ = std::min<std::int64_t>(2, rows_.count(0));
   if (taps_ == 1 || needed_rows() * slot_words() * kWord > kCachedBytes) group_ = 1;
   // Narrows strips until every thread has work, if there are enough columns: a pixel has the same
   // bits in any strip.
-  const std::int64_t rows = samples * grains_of(rows_.count(0), group_);
-  if (rows * grains_of(columns, strip_) < threads_) cut(grains_of(threads_, rows));
+  const std::int64_t rows = samples * base::ceil_div(rows_.count(0), group_);
+  if (rows * base::ceil_div(columns, strip_) < threads_) cut(base::ceil_div(threads_, rows));
 }
 
 void Bf16x3Product::plan_phases() {
@@ -86,8 +82,8 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
                              const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
   const bool is_reverse = is_forward == problem.is_transposed();
-  const std::int64_t src = grains_of(problem.image_of(Side::kSource).channels, kBlock);
-  const std::int64_t dst = grains_of(problem.image_of(Side::kDestination).channels, kBlock);
+  const std::int64_t src = base::ceil_div(problem.image_of(Side::kSource).channels, kBlock);
+  const std::int64_t dst = base::ceil_div(problem.image_of(Side::kDestination).channels, kBlock);
   read_ = is_forward ? src : dst;
   written_ = is_forward ? dst : src;
   reads_in_ = !is_reverse;
@@ -101,8 +97,8 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
   }
   row_taps_ = problem.operation().kernel[1];
   taps_ = problem.operation().kernel[0] * row_taps_;
-  steps_ = grains_of(read_, 2);
-  piece_ = grains_of(steps_, grains_of(steps_, kMostSteps));
+  steps_ = base::ceil_div(read_, 2);
+  piece_ = base::ceil_div(steps_, base::ceil_div(steps_, kMostSteps));
   threads_ = planner.threads();
   plan_strips(samples);
   plan_phases();
@@ -209,7 +205,7 @@ void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
   if (streams_) {
-    operands.blocks = grains_of(count, kBlock);
+    operands.blocks = base::ceil_div(count, kBlock);
     tiles.multiply(operands, {rows.sums, kTile, strip_ * kBlock, kBlock}, false);
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
       kernels_->stream_copy(rows.sums + panel * strip_ * kBlock,
@@ -263,7 +259,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
   const GemmOffsets offset = {cached_split_row(from, read, group, 0, rows), 0};
   GemmOperands operands = operands_of(phase, 0, rows);
   operands.offsets = &offset;
-  operands.blocks = grains_of(count, kBlock);
+  operands.blocks = base::ceil_div(count, kBlock);
   for (std::int64_t panel = 0; panel < written_; panel += 2) {
     operands.panels = std::min<std::int64_t>(2, written_ - panel);
     operands.b = tiles_ + (phase.first_tile + panel * steps_) * kParts * kTile;
@@ -353,7 +349,8 @@ void Bf16x3Product::run_group(const float* from, const Group& group, float* to, 
 void Bf16x3Product::run(const Samples& samples, bool /*adds*/) {
   if (samples.first == 0) split_weights();
   const std::int64_t columns = columns_.count(0), rows = rows_.count(0);
-  const std::int64_t strips = grains_of(columns, strip_), groups = grains_of(rows, group_);
+  const std::int64_t strips = base::ceil_div(columns, strip_),
+                     groups = base::ceil_div(rows, group_);
   const std::int64_t sample_from = rows_.from * columns_.from * read_ * kBlock;
   const std::int64_t sample_to = rows_.to * columns_.to * written_ * kBlock;
   const std::int64_t all = samples.count * strips * groups;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 
 Bf16x3Rows::Bf16x3Rows(const Bf16x3Axis& rows, const Bf16x3Axis& columns, std::int64_t blocks)
@@ -44,7 +46,7 @@ void Bf16x3Rows::bring(const float* image, std::int64_t row, const Columns& colu
     std::uint32_t* words = to;
     for (const std::int64_t rest : remainders_) {
       // Quotients of columns inside the image.
-      const std::int64_t last = std::clamp((columns_ - rest + step_ - 1) / step_, begin, end);
+      const std::int64_t last = std::clamp(base::ceil_div(columns_ - rest, step_), begin, end);
       const std::int64_t first = row < 0 ? last : std::clamp<std::int64_t>(0, begin, last);
       for (std::int64_t part = 0; part < Bf16x3Gemm::kParts; ++part) {
         std::uint32_t* const line = words + part * part_words();

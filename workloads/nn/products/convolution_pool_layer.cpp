@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "workloads/kernels/volume_kernels.h"
 #include "workloads/nn/products/make_layers.h"
@@ -257,11 +258,11 @@ template <class T>
 void ConvolutionPoolLayer<T>::forward_rows(const VolumeForward<T>& call,
                                            const std::vector<PooledRow>& rows) const {
   constexpr std::int64_t kBlocks = 2;  // blocks of 16 channels that kernels take at a time
-  const std::int64_t pairs = (volume_.out_blocks() + kBlocks - 1) / kBlocks;
+  const std::int64_t pairs = base::ceil_div(volume_.out_blocks(), kBlocks);
   // Rows of a plane follow each other with the same weights.
   const auto count = static_cast<std::int64_t>(rows.size());
   const std::int64_t group = std::max<std::int64_t>(1, count / planes());
-  const std::int64_t groups = (count + group - 1) / group;
+  const std::int64_t groups = base::ceil_div(count, group);
   share_out(
       groups * pairs * group,
       [&](std::int64_t item) {

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
+
 namespace nn {
 namespace {
 
@@ -64,7 +67,7 @@ bool exists(const Describe& describe) {
 
 bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
                            const std::vector<std::int64_t>& skipped) {
-  constexpr std::int64_t kLanes = 16, kMostPoints = 128, kFewTaps = 3;
+  constexpr std::int64_t kMostPoints = 128, kFewTaps = 3;
   if (all_are(kernel, 1)) return false;
   const std::int64_t most_taps = all_are(skipped, 0) ? kMostPoints : kFewTaps;
   bool is_known = src.channels % kLanes == 0;
@@ -199,7 +202,7 @@ std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
   if (std::min(from_.channels, to_.channels) < kLeastChannels) return 0;
   std::int64_t tiles = samples * phases_.count();
   const std::int64_t points = tiles * to_.points();
-  for (const std::int64_t extent : to_.spatial) tiles *= (extent + kSide - 1) / kSide;
+  for (const std::int64_t extent : to_.spatial) tiles *= base::ceil_div(extent, kSide);
   return 10 * tiles * kSide * kSide <= 14 * points ? tiles : 0;
 }
 
@@ -252,7 +255,7 @@ bool ConvolutionProblem::is_by_rows() const {
 
 std::int64_t ConvolutionProblem::rows() const {
   const std::int64_t stride = operation_.stride[0];
-  return std::max(to_.spatial[0], (from_.spatial[0] + stride - 1) / stride);
+  return std::max(to_.spatial[0], base::ceil_div(from_.spatial[0], stride));
 }
 
 Rows ConvolutionProblem::rows_of(ConvolutionProduct product, Side side, const Rows& strip) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <dnnl.hpp>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/network.h"
 #include "workloads/nn/onednn.h"
 
@@ -21,8 +22,8 @@ struct Phases {
   bool only_first = false;             ///< only the first phase is read
   std::int64_t count() const { return only_first ? 1 : apart * apart; }
   /// Extents of a phase's image; some phases have one row or column less.
-  std::int64_t rows() const { return (height + apart - 1) / apart; }
-  std::int64_t columns() const { return (width + apart - 1) / apart; }
+  std::int64_t rows() const { return base::ceil_div(height, apart); }
+  std::int64_t columns() const { return base::ceil_div(width, apart); }
 };
 
 /// Layouts of a convolution's operands.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "workloads/nn/products/make_layers.h"
 
@@ -19,7 +20,7 @@ template <class Work>
 void share(std::int64_t count, std::int64_t grain, std::int64_t products, int threads,
            const Work& work) {
   constexpr std::int64_t kWorthAThread = 1 << 15;
-  const std::int64_t grains = (count + grain - 1) / grain;
+  const std::int64_t grains = base::ceil_div(count, grain);
   const std::int64_t parts =
       std::clamp<std::int64_t>(std::min(products / kWorthAThread, grains), 1, threads);
   const auto team = static_cast<int>(parts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/make_layers.h"
 
 namespace nn {
@@ -48,9 +49,7 @@ class DepthwiseLayer final : public Layer {
   /// `written`: elements that a call for one slice writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   DepthwisePlane plane_of_all(std::int64_t written) const;
-  std::int64_t pieces() const {
-    return (operation_.dst.spatial[0] + piece_rows() - 1) / piece_rows();
-  }
+  std::int64_t pieces() const { return base::ceil_div(operation_.dst.spatial[0], piece_rows()); }
   RowRange rows_of(std::int64_t piece) const {
     return {piece * piece_rows(), std::min((piece + 1) * piece_rows(), operation_.dst.spatial[0])};
   }

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/stores.h"
+#include "workloads/kernels/tiling.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
@@ -63,7 +64,7 @@ DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem
   wanted_ = {given_.dims(), memory::data_type::bf16,
              is_forward ? Tag::OIhw16i16o2i : Tag::OIhw16o16i2o};
   windows_.part_words = is_forward ? kTileWords : written / kLanes * kTileWords;
-  windows_.panel_words = is_forward ? (read + kRows - 1) / kRows * kTileWords : kTileWords;
+  windows_.panel_words = is_forward ? base::ceil_div(read, kRows) * kTileWords : kTileWords;
   parameter_ = problem.operation().weights;
   copy_ = planner.copy_weights(parameter_, wanted_);
   if (copy_) return;

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
+
 namespace nn {
 namespace {
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kPanels = PairGemm::kPanels;
 constexpr std::int64_t kPanelChannels = kPanels * kLanes;
 
 std::int64_t blocks_in(const InnerProductGradient::Shape& shape) {
-  return (shape.in + kLanes - 1) / kLanes;
+  return base::ceil_div(shape.in, kLanes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
 #include "workloads/nn/layers/row_sums.h"
@@ -165,7 +166,7 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
                                         moment, "activation gradients");
   }
   sums_buffer_ = planner.temporary(
-      (batch_ + kSumRows - 1) / kSumRows * out_ * static_cast<std::int64_t>(sizeof(float)), moment,
+      base::ceil_div(batch_, kSumRows) * out_ * static_cast<std::int64_t>(sizeof(float)), moment,
       "scratchpads");
   plan_weights_gradient(planner);
   if (!product_) {

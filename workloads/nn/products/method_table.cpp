@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/nn/products/bf16x3_gradient.h"
 #include "workloads/nn/products/bf16x3_product.h"
 #include "workloads/nn/products/direct_product.h"
@@ -46,12 +48,6 @@ bool are_channels_many(const ConvolutionProblem& problem) {
   return in * out >= kLeast * (in + out);
 }
 
-constexpr std::int64_t kLanes = 16;
-
-constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
-
 /// Whether rows fill at least three quarters of their tiles: for rows of 7 pixels oneDNN is faster.
 bool do_rows_fill_tiles(const ConvolutionProblem& problem) {
   if (problem.is_pointwise()) return true;
@@ -59,7 +55,7 @@ bool do_rows_fill_tiles(const ConvolutionProblem& problem) {
   const std::int64_t columns =
       std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
   const std::int64_t tile = has_taps(operation) ? kLanes : 2 * kLanes;
-  return 4 * columns >= 3 * pieces(columns, tile) * tile;
+  return 4 * columns >= 3 * base::ceil_div(columns, tile) * tile;
 }
 
 bool pays_bf16x3(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
@@ -72,7 +68,8 @@ bool pays_bf16x3_source(const ConvolutionProblem& problem, const ConvolutionLayo
                         const Planner& /*planner*/) {
   if (!do_rows_fill_tiles(problem)) return false;
   if (has_gaps(problem.operation())) {
-    return pieces(problem.operation().dst.channels, 2 * kLanes) <= Bf16x3Product::kMostSteps;
+    return base::ceil_div(problem.operation().dst.channels, 2 * kLanes) <=
+           Bf16x3Product::kMostSteps;
   }
   return are_channels_many(problem) && !problem.uses_winograd_gradients();
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 namespace {
 
@@ -86,7 +88,7 @@ void NarrowTaps::add(std::int64_t row, std::int64_t channel, const float* produc
           step == 1 ? add_all(1) : add_all(step);
         }
       }
-      const std::int64_t behind = (width - phase + stride - 1) / stride;
+      const std::int64_t behind = base::ceil_div(width - phase, stride);
       const std::int64_t count = std::min(behind - begin, kTogether);
       float* const to = dst + begin * stride + phase;
       for (std::int64_t i = 0; i < count; ++i) to[i * stride] = sums[static_cast<std::size_t>(i)];
@@ -103,7 +105,7 @@ std::int64_t NarrowTaps::scratch_numbers() const {
 void NarrowTaps::part(const float* diff_dst, float* phases) const {
   const std::int64_t width = operation_.dst.spatial[1], stride = operation_.stride[1];
   for (std::int64_t phase = 0; phase < stride; ++phase, phases += phase_numbers()) {
-    const std::int64_t there = (width - phase + stride - 1) / stride;
+    const std::int64_t there = base::ceil_div(width - phase, stride);
     const std::int64_t count = std::clamp<std::int64_t>(there, 0, phase_numbers() + first_shift_);
     std::fill_n(phases, -first_shift_, 0.0F);
     float* const to = phases - first_shift_;

@@ -3,17 +3,12 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
 
 using dnnl::memory;
-
-namespace {
-
-std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
-
-}  // namespace
 
 PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
                    std::int64_t sample_bytes, const PieceSizes& wanted)
@@ -33,11 +28,11 @@ PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
 }
 
 std::int64_t PieceCut::units() const {
-  if (kind_ == Kind::kRows) return divided_up(problem_->rows(), unit_rows_);
+  if (kind_ == Kind::kRows) return base::ceil_div(problem_->rows(), unit_rows_);
   return problem_->operation().dst.points();
 }
 
-Slices PieceCut::cut(std::int64_t units) const { return {units, divided_up(units, most_)}; }
+Slices PieceCut::cut(std::int64_t units) const { return {units, base::ceil_div(units, most_)}; }
 
 std::int64_t PieceCut::most() const { return *std::max_element(sizes_.begin(), sizes_.end()); }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/convolution_problem.h"
 
 namespace nn {
@@ -68,7 +69,7 @@ struct Run {
  private:
   static std::int64_t page_bytes(const memory::desc& desc) {
     constexpr std::int64_t kPage = 4096;
-    return (static_cast<std::int64_t>(desc.get_size()) + kPage - 1) / kPage * kPage;
+    return base::round_up(static_cast<std::int64_t>(desc.get_size()), kPage);
   }
 };
 

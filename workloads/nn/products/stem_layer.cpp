@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/stores.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/products/line_vector.h"
 #include "workloads/nn/products/weights_gradient_tiles.h"
@@ -15,7 +17,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kRows = TileGemm::kRows;  ///< also the elements of a tile row
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
@@ -56,7 +57,7 @@ class StemLayer final : public Layer {
   struct Strip {
     std::int64_t first = 0, rows = 0;
   };
-  std::int64_t strips() const { return (height_ + strip_rows() - 1) / strip_rows(); }
+  std::int64_t strips() const { return base::ceil_div(height_, strip_rows()); }
   Strip strip(std::int64_t i) const {
     const std::int64_t first = i * height_ / strips();
     return {first, (i + 1) * height_ / strips() - first};
@@ -68,7 +69,7 @@ class StemLayer final : public Layer {
   std::int64_t read_elements() const { return std::max(row_elements(), kRows); }
   std::int64_t blocks() const { return read_elements() / kLanes; }
   /// Tiles of one row of a window, the last of which may be half a tile.
-  std::int64_t parts() const { return (read_elements() + kRows - 1) / kRows; }
+  std::int64_t parts() const { return base::ceil_div(read_elements(), kRows); }
   /// Elements that a strip's windows read: of one source row, and of all.
   std::int64_t source_row_elements() const;
   std::int64_t strip_elements() const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/nn/products/volume_weights.h"
 
 namespace nn {
@@ -24,7 +25,7 @@ void VolumeGradient<T>::plan(Planner& planner, const Volume& volume, std::int64_
   flush_rows_ = std::min(rows, strips * strip);
   const std::int64_t units = batch * plane_flushes() * row_flushes();
   const std::int64_t blocks = volume_.out_blocks();
-  parts_ = std::clamp<std::int64_t>((planner.threads() + blocks - 1) / blocks, 1, units);
+  parts_ = std::clamp<std::int64_t>(base::ceil_div(planner.threads(), blocks), 1, units);
   sums_buffer_ = temporary(parts_ * blocks * 2 * block_floats(), "sums of gradients");
   scratch_buffer_ = temporary(planner.threads() * VolumeKernels::kScratchFloats, "windows");
 }

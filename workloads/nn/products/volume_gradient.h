@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/kernels/volume_kernels.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/volume_exchange.h"
@@ -36,8 +37,8 @@ class VolumeGradient {
   float* sums_of(std::int64_t block, std::int64_t part) const {
     return sums_ + (part * volume_.out_blocks() + block) * 2 * block_floats();
   }
-  std::int64_t plane_flushes() const { return (planes() + flush_planes_ - 1) / flush_planes_; }
-  std::int64_t row_flushes() const { return (volume_.height / 2 + flush_rows_ - 1) / flush_rows_; }
+  std::int64_t plane_flushes() const { return base::ceil_div(planes(), flush_planes_); }
+  std::int64_t row_flushes() const { return base::ceil_div(volume_.height / 2, flush_rows_); }
   void add_part(std::int64_t block, std::int64_t part, const Samples& samples,
                 const CallOf& call_of, RegionPoll& under_way) const;
 

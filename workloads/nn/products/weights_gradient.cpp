@@ -5,14 +5,14 @@
 #include <optional>
 #include <type_traits>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
+#include "workloads/kernels/tiling.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
-
-constexpr std::int64_t kLanes = 16;
 
 /// Whether activations have PairGradient's layout.
 bool is_blocked_bf16(const memory::desc& desc) {
@@ -138,7 +138,7 @@ void WeightsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels
 }
 
 void WeightsGradient::copy_from_tiles(float* diff_weights, bool add) const {
-  const std::int64_t blocks = (plain_->in + kLanes - 1) / kLanes;
+  const std::int64_t blocks = base::ceil_div(plain_->in, kLanes);
 #pragma omp parallel for schedule(static)
   for (std::int64_t out = 0; out < plain_->out; ++out) {
     for (std::int64_t in = 0; in < plain_->in; ++in) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
+
 namespace nn {
 namespace {
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kPanels = PairGemm::kPanels;
 
 }  // namespace
@@ -35,8 +37,8 @@ PairGradient::PairGradient(const WindowShape& shape, int threads, const Kernels&
   const std::int64_t line_pairs = line_words() / kLanes, lines = shape.rows.to;
   most_images_ = std::max<std::int64_t>(1, kPairs / (lines * line_pairs));
   const std::int64_t fitting = std::clamp<std::int64_t>(kPairs / line_pairs, 1, lines);
-  const std::int64_t strips = (lines + fitting - 1) / fitting;
-  most_lines_ = (lines + strips - 1) / strips;
+  const std::int64_t strips = base::ceil_div(lines, fitting);
+  most_lines_ = base::ceil_div(lines, strips);
 }
 
 std::int64_t PairGradient::panels() const { return shape_.out / (kPanels * kLanes); }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
+
 namespace nn {
 namespace {
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kPanels = TileGemm::kPanels;
 constexpr std::int64_t kRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
@@ -22,25 +24,23 @@ constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
 /// Pixels of a strip, independent of the number of threads.
 constexpr std::int64_t kStripPoints = 4096;
 
-/// Number of parts of `part` elements that hold `count`.
-std::int64_t tiled(std::int64_t count, std::int64_t part) { return (count + part - 1) / part; }
-
 }  // namespace
 
 /// Pixels of `to`, counted through all samples, and `next` pixels after them to prefetch.
 struct TileGradient::Piece {
   std::int64_t first = 0, count = 0, next = 0;
-  std::int64_t tiles() const { return (count + kRows - 1) / kRows; }
+  std::int64_t tiles() const { return base::ceil_div(count, kRows); }
 };
 
 bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t samples,
                         int threads, const Kernels& kernels) {
   if (!kernels.has_tiles()) return false;
   if (sharing == Sharing::kChannels) {
-    return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
+    return WeightsSplit::fits(base::ceil_div(shape.out, kPanels * kLanes),
+                              base::ceil_div(shape.in, kLanes), threads);
   }
   const std::int64_t points = samples * shape.rows.to * shape.columns.to;
-  return WeightsSplit::is_even(tiled(points, kStripPoints), threads);
+  return WeightsSplit::is_even(base::ceil_div(points, kStripPoints), threads);
 }
 
 bool TileGradient::are_sums_few(const WindowShape& shape) {
@@ -65,9 +65,9 @@ TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, const K
   pitch_ = pitch;
 }
 
-std::int64_t TileGradient::panels() const { return tiled(shape_.out, kLanes); }
-std::int64_t TileGradient::groups() const { return tiled(shape_.out, kPanels * kLanes); }
-std::int64_t TileGradient::blocks() const { return tiled(shape_.in, kLanes); }
+std::int64_t TileGradient::panels() const { return base::ceil_div(shape_.out, kLanes); }
+std::int64_t TileGradient::groups() const { return base::ceil_div(shape_.out, kPanels * kLanes); }
+std::int64_t TileGradient::blocks() const { return base::ceil_div(shape_.in, kLanes); }
 
 /// bf16 pairs of a thread's packed panels of `to`, and of packed blocks of `from` for one tap.
 std::int64_t TileGradient::scratch_words() const {
@@ -77,7 +77,7 @@ std::int64_t TileGradient::scratch_bytes() const {
   const std::int64_t words = threads_ * scratch_words() * std::int64_t{sizeof(std::uint32_t)};
   if (sharing_ == Sharing::kChannels) return words;
   const std::int64_t points = most_samples_ * shape_.rows.to * shape_.columns.to;
-  return words + tiled(points, kStripPoints) * sums() * std::int64_t{sizeof(float)};
+  return words + base::ceil_div(points, kStripPoints) * sums() * std::int64_t{sizeof(float)};
 }
 
 std::int64_t TileGradient::sums() const { return panels() * blocks() * shape_.taps() * kTileWords; }
@@ -98,9 +98,9 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
     const std::int64_t count = std::min(end - i, across.to - column);
     const std::int64_t y = row * down.stride + tap_row, x = column * across.stride + tap_column;
     // The first of these pixels inside the image, and the first after it.
-    const std::int64_t before = x < 0 ? (-x + across.stride - 1) / across.stride : 0;
+    const std::int64_t before = x < 0 ? base::ceil_div(-x, across.stride) : 0;
     const std::int64_t met = across.from - x;
-    const std::int64_t behind = met <= 0 ? 0 : (met + across.stride - 1) / across.stride;
+    const std::int64_t behind = met <= 0 ? 0 : base::ceil_div(met, across.stride);
     const bool is_there = y >= 0 && y < down.from;
     const std::int64_t first = is_there ? std::min(before, count) : count;
     const std::int64_t last = std::max(first, std::min(behind, count));
@@ -169,7 +169,7 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
 
 void TileGradient::run_strips(const Bf16* from, const Bf16* to, std::int64_t points,
                               float* diff_weights, bool add, std::uint32_t* scratch) const {
-  const std::int64_t strips = tiled(points, kStripPoints);
+  const std::int64_t strips = base::ceil_div(points, kStripPoints);
   auto* const strip_sums = reinterpret_cast<float*>(scratch + threads_ * scratch_words());
 #pragma omp parallel num_threads(threads_)
   {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 
 /// Divides panels of output channels (64 or 16, as the product has them) or blocks of 16 input
@@ -47,7 +49,7 @@ class WeightsSplit {
 
  private:
   static std::int64_t largest(std::int64_t count, int threads) {
-    return (count + threads - 1) / threads;
+    return base::ceil_div(count, threads);
   }
   std::int64_t first(std::int64_t count, int thread) const { return count * thread / threads_; }
 

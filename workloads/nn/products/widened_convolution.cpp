@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runner/base/ceil_div.h"
+
 namespace nn {
 namespace {
 
@@ -76,7 +78,7 @@ void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samp
                                   const Convert& convert) const {
   constexpr std::int64_t kPart = 1 << 13;
   const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
-  const std::int64_t run = points * layout_.width, parts = (run + kPart - 1) / kPart;
+  const std::int64_t run = points * layout_.width, parts = base::ceil_div(run, kPart);
   const std::int64_t sample = place_.row_of(piece.sample, slice);
   const std::int64_t begin = -piece.point * layout_.width;  // of the image, within the run
   const std::int64_t end = begin + layout_.rows * layout_.width;

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace parallel {
@@ -102,7 +103,7 @@ class Planner {
       if (std::binary_search(replicated_.begin(), replicated_.end(), table)) continue;
       const std::int64_t width = tables_[static_cast<std::size_t>(table)].width;
       const std::int64_t step = options_.column_alignment;
-      const std::int64_t steps = (width + step - 1) / step;
+      const std::int64_t steps = base::ceil_div(width, step);
       const double wanted = std::ceil(part(table, width).load / largest_load);
       const auto count =
           static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(steps)));
