@@ -69,7 +69,8 @@ base::Command analyze_command() {
     app.add_option("--markdown", options->markdown,
                    "write what the text says to this file, as Markdown");
     add_threads_option(app, options->threads, "read");
-    app.add_flag("--full", options->full, "all figures of a single log, in place of one screen");
+    app.add_flag("--full", options->full,
+                 "all figures of a single log, and every run of several systems");
     app.add_flag("--definitions", options->definitions, "end the text with what its figures mean");
     app.add_flag("--joint", options->joint,
                  "in place of every run: the systems of each benchmark side by side, with staging, "

@@ -65,6 +65,14 @@ std::size_t columns(std::string_view printable_text) {
       std::count_if(printable_text.begin(), printable_text.end(), starts_code_point));
 }
 
+std::string first_columns(std::string_view printable_text, std::size_t width) {
+  std::size_t end = 0, seen = 0;
+  for (; end < printable_text.size(); ++end) {
+    if (starts_code_point(printable_text[end]) && ++seen > width) break;
+  }
+  return std::string(printable_text.substr(0, end));
+}
+
 std::string shortened(std::string_view printable_text, std::size_t width) {
   const std::size_t all = columns(printable_text);
   if (all <= width) return std::string(printable_text);

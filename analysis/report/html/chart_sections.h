@@ -48,7 +48,8 @@ class ChartSections {
            const FigureTable& table) {
     add(title, note, chart, "", {}, table);
   }
-  const std::string& html() const { return html_; }
+  /// The sections that were added since the last call.
+  std::string take_html() { return std::exchange(html_, {}); }
   /// {"charts": [...]}, escaped for a script element.
   std::string data_script() const;
 

@@ -45,6 +45,18 @@ std::string json_in_script(const std::string& json) {
   return out;
 }
 
+std::string html_name(std::string_view text) {
+  constexpr std::string_view kJoints = "/_-.";
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (kJoints.find(text[i]) == std::string_view::npos) continue;
+    out += html_text(text.substr(begin, i + 1 - begin)) + "<wbr>";
+    begin = i + 1;
+  }
+  return out + html_text(text.substr(begin));
+}
+
 HtmlTable::HtmlTable(std::string_view caption) : caption_(html_text(caption)) {}
 
 void HtmlTable::column(std::string_view heading, Kind kind, std::string_view definition) {
@@ -73,7 +85,7 @@ void HtmlTable::cell(std::string_view text, std::string_view css_class) {
   if (next_ < kinds_.size() && kinds_[next_] == Kind::kNumber) css = "n";
   const char* const tag = next_ == 0 ? "th scope=\"row\"" : "td";
   body_ += fmt::format("<{}{}>{}</{}>", tag, css.empty() ? "" : " class=\"" + css + "\"",
-                       html_text(text), next_ == 0 ? "th" : "td");
+                       next_ == 0 ? html_name(text) : html_text(text), next_ == 0 ? "th" : "td");
   ++next_;
 }
 

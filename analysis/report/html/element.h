@@ -10,6 +10,10 @@ namespace analysis::report {
 /// `text` escaped for use as text and in double-quoted attributes; control characters are replaced.
 std::string html_text(std::string_view text);
 
+/// `text` escaped as by html_text(), with places to break lines where the parts of a path or name
+/// join.
+std::string html_name(std::string_view text);
+
 /// `json` (ASCII) for use in a script element: '<', '>' and '&' become Unicode escapes, so that no
 /// text ends the element.
 std::string json_in_script(const std::string& json);

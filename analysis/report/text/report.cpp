@@ -8,6 +8,7 @@
 
 #include "analysis/report/text/findings.h"
 #include "analysis/report/text/joint.h"
+#include "analysis/report/text/round.h"
 #include "analysis/report/text/run.h"
 #include "analysis/report/text/screen.h"
 #include "analysis/report/text/set.h"
@@ -15,7 +16,13 @@
 namespace analysis::report {
 namespace {
 
-void write_sets(TextPage& page, const Report& report) {
+/// Whether the report's systems are shown as a round: by benchmark, without single runs.
+bool is_round(const Report& report, Detail detail) {
+  return detail == Detail::kScreen && report.systems.size() > 1;
+}
+
+/// Each folder with its runs. `with_systems`: also those that are systems.
+void write_sets(TextPage& page, const Report& report, bool with_systems) {
   std::map<std::string, std::vector<const RunReport*>> folders;
   std::vector<std::string> order;  // of folders, by their first run in the report
   for (const RunReport& run : report.runs) {
@@ -26,7 +33,9 @@ void write_sets(TextPage& page, const Report& report) {
   for (const std::string& folder : order) {
     const auto system = std::find_if(report.systems.begin(), report.systems.end(),
                                      [&](const SystemReport& one) { return one.name == folder; });
-    write_set(page, folder, folders[folder], system == report.systems.end() ? nullptr : &*system);
+    const bool is_system = system != report.systems.end();
+    if (is_system && !with_systems) continue;
+    write_set(page, folder, folders[folder], is_system ? &*system : nullptr);
   }
 }
 
@@ -37,8 +46,11 @@ void write_text(TextPage& page, const Report& report, Detail detail) {
     write_screen(page, report.runs.front());
   } else if (report.runs.size() == 1) {
     write_run(page, report.runs.front());
+  } else if (is_round(report, detail)) {
+    write_round(page, report);
+    write_sets(page, report, false);
   } else {
-    write_sets(page, report);
+    write_sets(page, report, true);
   }
   write_findings(page, report);
   page.write_definitions();

@@ -6,7 +6,8 @@
 
 namespace analysis::report {
 
-/// How much is shown of a single log. kScreen: what fits a terminal of 24 lines and 100 columns.
+/// How much is shown. kScreen: of a single log what fits a terminal of 24 lines and 100 columns, of
+/// several systems a line each.
 enum class Detail { kScreen, kFull };
 
 /// Writes one log, or several as a table per folder; then findings and definitions. Without control

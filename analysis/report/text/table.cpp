@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string_view>
 
 #include "analysis/report/text/markdown.h"
 #include "runner/base/printable.h"
@@ -12,15 +13,37 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kGap = 2;
-/// Wide tables first shorten their first column to this width, that of "time to train [12]".
-constexpr std::size_t kNarrowestName = 18;
+/// Wide tables first make columns of text as narrow as this, that of "time to train" and a unit.
+constexpr std::size_t kNarrowestText = 18;
 
-std::string cell_text(const std::string& text, std::size_t width, TextTable::Align align,
-                      bool is_last) {
-  const std::string shown = base::shortened(text, width);
-  const std::string padding(width - base::columns(shown), ' ');
-  if (align == TextTable::Align::kRight) return padding + shown;
-  return is_last ? shown : shown + padding;
+/// Where the text may be broken after `at`: behind a blank, and behind what joins parts of names.
+bool is_break(char c) { return std::string_view(" /_-.,").find(c) != std::string_view::npos; }
+
+/// The text in lines of at most `width` columns, broken between words or parts of names if
+/// possible.
+std::vector<std::string> lines_of(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1), words(1);
+  for (const char c : text) {
+    words.back() += c;
+    if (is_break(c)) words.emplace_back();
+  }
+  for (std::string word : words) {
+    if (base::columns(lines.back() + word) > width && !lines.back().empty()) lines.emplace_back();
+    while (base::columns(word) > width) {  // no place to break it
+      const std::string head = base::first_columns(word, width);
+      lines.back() = head;
+      lines.emplace_back();
+      word.erase(0, head.size());
+    }
+    lines.back() += word;
+  }
+  if (lines.size() > 1 && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+std::string padded(const std::string& text, std::size_t width, TextTable::Align align) {
+  const std::string padding(width - base::columns(text), ' ');
+  return align == TextTable::Align::kRight ? padding + text : text + padding;
 }
 
 }  // namespace
@@ -44,6 +67,15 @@ std::vector<std::size_t> TextTable::natural_widths() const {
   return widths;
 }
 
+std::size_t TextTable::widest_text(const std::vector<std::size_t>& widths) const {
+  std::size_t widest = 0;
+  for (std::size_t c = 1; c < columns_.size(); ++c) {
+    const bool is_text = columns_[c].align == Align::kLeft && !columns_[c].heading.empty();
+    if (is_text && widths[c] > widths[widest]) widest = c;
+  }
+  return widest;
+}
+
 void TextTable::write(std::ostream& out, std::size_t width) const {
   if (columns_.empty()) return;
   std::vector<std::size_t> widths = natural_widths();
@@ -51,10 +83,10 @@ void TextTable::write(std::ostream& out, std::size_t width) const {
   std::size_t total = 0;
   for (const std::size_t w : widths) total += w + kGap;
   total -= kGap;
-  if (total > room) {
-    const std::size_t excess = total - room;
-    const std::size_t spare = widths[0] > kNarrowestName ? widths[0] - kNarrowestName : 0;
-    widths[0] -= std::min(excess, spare);
+  for (; total > room; --total) {
+    const std::size_t widest = widest_text(widths);
+    if (widths[widest] <= kNarrowestText) break;
+    --widths[widest];
   }
   widths[0] = std::min(widths[0], columns_.size() > 1 ? room / 2 + 1 : room);
   for (std::size_t next = 1; next <= columns_.size();) {
@@ -90,14 +122,22 @@ void TextTable::write_markdown(std::ostream& out) const {
 void TextTable::write_part(std::ostream& out, const std::vector<std::size_t>& which,
                            const std::vector<std::size_t>& widths) const {
   const auto write_line = [&](const auto& text_of) {
-    std::string line(kIndent, ' ');
+    std::vector<std::vector<std::string>> cells;
+    std::size_t most = 0;
     for (std::size_t i = 0; i < which.size(); ++i) {
-      const std::size_t c = which[i];
-      if (i > 0) line += std::string(kGap, ' ');
-      line += cell_text(text_of(c), widths[c], columns_[c].align, i + 1 == which.size());
+      cells.push_back(lines_of(text_of(which[i]), widths[i]));
+      most = std::max(most, cells.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << '\n';
+    for (std::size_t row = 0; row < most; ++row) {
+      std::string line(kIndent, ' ');
+      for (std::size_t i = 0; i < which.size(); ++i) {
+        if (i > 0) line += std::string(kGap, ' ');
+        const std::string text = row < cells[i].size() ? cells[i][row] : "";
+        line += padded(text, widths[i], columns_[which[i]].align);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out << line << '\n';
+    }
   };
   write_line([&](std::size_t c) { return columns_[c].heading; });
   for (const auto& row : rows_) {

@@ -18,8 +18,8 @@ class TextTable {
   bool empty() const { return rows_.empty(); }
 
   /// Writes the table indented by two blanks, at most `width` columns wide. A wide table first
-  /// shortens its first column, then moves trailing columns to further tables below, which repeat
-  /// the first column.
+  /// breaks the cells of its widest columns of text into several lines, then moves trailing columns
+  /// to further tables below, which repeat the first column.
   void write(std::ostream& out, std::size_t width) const;
   /// Writes a Markdown table with unshortened cells.
   void write_markdown(std::ostream& out) const;
@@ -30,6 +30,8 @@ class TextTable {
     Align align;
   };
   std::vector<std::size_t> natural_widths() const;
+  /// The first column or, if one is wider, the widest left-aligned one that has a heading.
+  std::size_t widest_text(const std::vector<std::size_t>& widths) const;
   void write_part(std::ostream& out, const std::vector<std::size_t>& which,
                   const std::vector<std::size_t>& widths) const;
   std::vector<Column> columns_;

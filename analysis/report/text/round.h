@@ -1,0 +1,13 @@
+// The systems of a round as text.
+#pragma once
+
+#include "analysis/findings/report.h"
+#include "analysis/report/text/page.h"
+
+namespace analysis::report {
+
+/// A table per benchmark: submitter, system, units, runs, score, epochs and rate of each set, the
+/// best score first.
+void write_round(TextPage& page, const Report& report);
+
+}  // namespace analysis::report

@@ -1,0 +1,44 @@
+// The systems of a round as text.
+#include "analysis/report/text/round.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/report/text/report.h"
+
+namespace {
+
+using analysis::report::Detail;
+
+analysis::SystemReport system_of(const std::string& name, std::optional<double> score_s) {
+  analysis::SystemReport system;
+  system.name = name;
+  system.facts.benchmark = "resnet";
+  system.facts.runs = 5;
+  system.facts.successful = 4;
+  system.facts.score_s = score_s;
+  system.facts.compute_units = 16.0;
+  system.facts.olympic.epochs_run = 36.0;
+  system.facts.olympic.train_throughput = 1234.5;
+  return system;
+}
+
+TEST(TextRound, HasALinePerSystemBestScoreFirst) {
+  analysis::Report report;
+  report.systems = {system_of("Slow/results/pod/resnet", 120.0),
+                    system_of("None/results/rack/resnet", std::nullopt),
+                    system_of("Fast/results/cluster/resnet", 60.0)};
+  std::ostringstream out;
+  analysis::report::TextPage page(out, 100);
+  write_text(page, report, Detail::kScreen);
+  EXPECT_EQ(out.str(),
+            "resnet\n"
+            "  submitter  system   units    runs  score min  epochs  samples/s\n"
+            "  Fast       cluster     16  4 of 5       1.00      36     1234.5\n"
+            "  Slow       pod         16  4 of 5       2.00      36     1234.5\n"
+            "  None       rack        16  4 of 5          -      36     1234.5\n");
+}
+
+}  // namespace
