@@ -132,13 +132,14 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   std::vector<fs::path> logs;
   for (const RunReport& run : report.runs) logs.push_back(run.path);
   for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
+  // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
+  write_files(outputs, people, options.quiet);
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
   } else if (!options.quiet) {
     write(out, width, report::TextForm::kTerminal, options, report);
   }
   end_output(out);
-  write_files(outputs, people, options.quiet);
   return verdict(report, people);
 }
 

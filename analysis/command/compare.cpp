@@ -145,9 +145,9 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
   add(options.json, texts.json);
   add(options.csv, texts.csv);
   add(options.markdown, texts.markdown);
+  write_files(files, people, false);
   out << (options.json == kStandardOutput ? texts.json : texts.text);
   end_output(out);
-  write_files(files, people, false);
   return code;
 }
 
