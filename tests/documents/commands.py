@@ -21,6 +21,8 @@ import tempfile
 USAGE = 2
 SECONDS = 4.0  # a usage error shows at once
 PROGRAMS = ("trainmark", "build/release/trainmark", "build/check/trainmark", "build/analysis/trainmark")
+#: Usage errors that are not the command's: a file that an earlier step makes, an instruction set that this CPU lacks.
+NOT_HERE = re.compile(r"\.json: (cannot open|cannot be read|expected a regular file)|expected a CPU with ")
 PLACEHOLDER = re.compile(r"^[A-Z_]{2,}(\.{3})?$|\.\.\.")  # FILE, NAME, "..."
 
 
@@ -94,7 +96,9 @@ def problem_of_trainmark(program, words, folder):
                                    stdin=subprocess.DEVNULL, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return ""
-    return f"usage error: {ended.stderr.strip()[-300:]}" if ended.returncode == USAGE else ""
+    if ended.returncode != USAGE or NOT_HERE.search(ended.stderr):
+        return ""
+    return f"usage error: {ended.stderr.strip()[-300:]}"
 
 
 def problem_of_cmake(words):

@@ -125,7 +125,7 @@ void TextTable::write_part(std::ostream& out, const std::vector<std::size_t>& wh
     std::vector<std::vector<std::string>> cells;
     std::size_t most = 0;
     for (std::size_t i = 0; i < which.size(); ++i) {
-      cells.push_back(lines_of(text_of(which[i]), widths[i]));
+      cells.push_back(lines_of(text_of(which[i]), widths[which[i]]));
       most = std::max(most, cells.back().size());
     }
     for (std::size_t row = 0; row < most; ++row) {
@@ -133,7 +133,7 @@ void TextTable::write_part(std::ostream& out, const std::vector<std::size_t>& wh
       for (std::size_t i = 0; i < which.size(); ++i) {
         if (i > 0) line += std::string(kGap, ' ');
         const std::string text = row < cells[i].size() ? cells[i][row] : "";
-        line += padded(text, widths[i], columns_[which[i]].align);
+        line += padded(text, widths[which[i]], columns_[which[i]].align);
       }
       line.erase(line.find_last_not_of(' ') + 1);
       out << line << '\n';

@@ -44,7 +44,7 @@ bool has_event_handler(const std::string& tag) {
 
 /// Reads tags with quoted attributes. Script and style contain text up to their closing tag.
 Page read_page(const std::string& html) {
-  const std::set<std::string> kVoid = {"meta", "input", "!DOCTYPE", "br"};
+  const std::set<std::string> kVoid = {"meta", "input", "!DOCTYPE", "br", "wbr"};
   Page page;
   std::vector<std::string> open;
   std::size_t at = 0;
