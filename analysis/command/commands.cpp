@@ -205,7 +205,8 @@ base::Command compare_command() {
                    "write a row for each figure of each comparison of logs to this file");
     app.add_option("--markdown", options->markdown,
                    "write what the text says of logs to this file, as Markdown");
-    app.add_flag("--definitions", options->definitions, "end the text with what its figures mean");
+    app.add_flag("--definitions", options->definitions,
+                 "end the text of a comparison of logs with what its figures mean");
     add_threads_option(app, options->threads, "read");
     return [options](runner::Communicator*) {
       return compare(*options, std::cout, std::cerr, output_width());

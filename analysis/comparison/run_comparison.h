@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "analysis/comparison/conditions.h"
-#include "analysis/comparison/telemetry_comparison.h"
 #include "analysis/comparison/side.h"
 #include "analysis/comparison/significance.h"
+#include "analysis/comparison/telemetry_comparison.h"
 
 namespace analysis::comparison {
 

@@ -5,7 +5,8 @@
 
 namespace base {
 
-/// amount / size rounded up: how many pieces of `size` hold `amount`, which is not negative.
+/// amount / size rounded up: how many pieces of `size` hold `amount`. A negative amount gives 0 or
+/// less, not its exact ceiling.
 template <std::integral Amount, std::integral Size>
 constexpr auto ceil_div(Amount amount, Size size) {
   return (amount + size - 1) / size;

@@ -14,6 +14,9 @@ std::string printable(std::string_view text);
 /// Columns on a terminal, counted as one per code point.
 std::size_t columns(std::string_view printable_text);
 
+/// After these characters a long name or path may continue on another line.
+inline constexpr std::string_view kNameJoints = "/_-";
+
 /// The first `width` columns of the text, or all of it if it has fewer.
 std::string first_columns(std::string_view printable_text, std::size_t width);
 

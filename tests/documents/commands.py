@@ -131,6 +131,9 @@ def problem_of(program, words, folder):
     words = without_launcher(words)
     if not words:
         return ""
+    for word in words:
+        if word.startswith("configs/") and not (pathlib.Path(SOURCE) / word).exists():
+            return f"no file {word}"
     if words[0] in PROGRAMS:
         return problem_of_trainmark(program, words, folder)
     if words[0] == "cmake":

@@ -114,7 +114,9 @@ using StoppedStaging = LostCopies;
 TEST_F(StoppedStaging, LeavesNothingHalfDoneAndGoesOnWithTheSameCommand) {
   const std::string stage = TRAINMARK " stage " + saved(config());
   const auto told = [&](int rank, int opening, int ranks) {
-    return shell(mpirun(ranks) + "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=" +
+    return shell(mpirun(ranks) +
+                 "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=" SHIM
+                 " TRAINMARK_TEST_FAULT=" +
                  std::to_string(rank) + ":told:" + std::to_string(opening) + " " + stage);
   };
   const Ended here = told(0, 1, 1);

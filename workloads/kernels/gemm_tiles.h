@@ -54,7 +54,7 @@ inline __m256i numbers_of(const Bf16* row, std::int64_t column, __mmask16 mask) 
 }
 
 /// Calls put(words, i) with the 16 x 16 pairs of the i-th 16 columns of 32 rows. Prefetches the 32
-/// rows that follow, one row after the other: hardware prefetchers do not handle so many streams.
+/// rows that follow, one row after the other: hardware prefetchers handle fewer streams.
 template <class Put>
 void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& put) {
   for (std::int64_t column = 0; column < columns; column += kLanes) {

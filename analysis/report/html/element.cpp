@@ -46,11 +46,10 @@ std::string json_in_script(const std::string& json) {
 }
 
 std::string html_name(std::string_view text) {
-  constexpr std::string_view kJoints = "/_-.";
   std::string out;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (kJoints.find(text[i]) == std::string_view::npos) continue;
+    if (base::kNameJoints.find(text[i]) == std::string_view::npos) continue;
     out += html_text(text.substr(begin, i + 1 - begin)) + "<wbr>";
     begin = i + 1;
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "analysis/definitions.h"
@@ -140,93 +139,31 @@ std::string run_table(const Report& report) {
   return section("Runs", table);
 }
 
-/// A column's heading for a figure of kShown below.
-std::string heading_of(const std::string& name) {
-  static const std::map<std::string, std::string> headings = {
-      {"successful", "succeeded"},
-      {"compute_units", "units"},
-      {"score_min", "score"},
-      {"ttt_mean_s", "mean time to train"},
-      {"ttt_stdev_s", "standard deviation"},
-      {"epochs_mean", "mean epochs"},
-      {"ttta_s", "all trained in"},
-      {"models_per_min", "models per minute"}};
-  const auto found = headings.find(name);
-  return found == headings.end() ? name : found->second;
-}
-
-/// The figures that get a column: those of kShown that any set has.
-std::vector<const Field<SystemFacts>*> shown_fields(const Report& report) {
-  constexpr std::array kShown = {"benchmark",     "runs",      "successful",    "failed",
-                                 "compute_units", "score_min", "ttt_mean_s",    "ttt_stdev_s",
-                                 "epochs_mean",   "ttta_s",    "models_per_min"};
-  std::vector<const Field<SystemFacts>*> fields;
-  for (const Field<SystemFacts>& field : system_fields()) {
-    if (std::find(kShown.begin(), kShown.end(), field.name) == kShown.end()) continue;
-    const auto has = [&](const SystemReport& one) { return field.get(one.facts) != Value(); };
-    if (std::any_of(report.systems.begin(), report.systems.end(), has)) fields.push_back(&field);
-  }
-  return fields;
-}
-
-/// The systems of a round, a row each, the best score of each benchmark first.
-std::string round_table(const Report& report) {
-  HtmlTable table(
-      "Each system; rest the pointer on a heading for its definition, click it to sort");
+/// The sets of runs, a row each, the best score of each benchmark first.
+std::string system_table(const Report& report) {
+  if (report.systems.empty() || report.runs.size() < 2) return "";
+  HtmlTable table("Rest the pointer on a heading for its definition; click it to sort");
   table.column("system", Kind::kText);
-  table.column("submitter", Kind::kText,
-               "who submitted it: of the system's description or the path");
+  table.column("submitter", Kind::kText, "of the system's description, else of the path");
   table.column("benchmark", Kind::kText, definition_of(mllog::keys::kSubmissionBenchmark));
-  const auto add_number = [&](const char* heading, const char* name) {
-    table.column(heading, Kind::kNumber, definition_of(name));
-  };
-  add_number("units", "compute_units");
-  add_number("runs", "runs");
-  add_number("succeeded", "successful");
-  add_number("score, min", "score_min");
-  add_number("epochs", "olympic_epochs_run");
-  add_number("training, samples/s", "olympic_train_throughput");
-  add_number("mean time to train, s", "ttt_mean_s");
-  add_number("standard deviation, s", "ttt_stdev_s");
+  std::vector<RoundColumn> columns = columns_of_round(report);
+  columns.push_back({"mean time to train s", "ttt_mean_s",
+                     [](const SystemFacts& facts) { return short_number(facts.ttt_mean_s); }});
+  columns.push_back({"standard deviation s", "ttt_stdev_s",
+                     [](const SystemFacts& facts) { return short_number(facts.ttt_stdev_s); }});
+  for (const RoundColumn& column : columns) {
+    table.column(column.heading, Kind::kNumber, definition_of(column.figure));
+  }
   for (const auto& [benchmark, rows] : rows_of_round(report)) {
     for (const RoundRow& row : rows) {
-      const SystemFacts& facts = row.system->facts;
       table.row();
       table.cell(row.name);
-      table.cell(row.submitter.empty() ? "-" : row.submitter);
+      table.cell(row.submitter);
       table.cell(benchmark);
-      table.cell(facts.compute_units ? digits_text(*facts.compute_units) : "-");
-      table.cell(std::to_string(facts.runs));
-      table.cell(std::to_string(facts.successful));
-      table.cell(row.score_min ? fmt::format("{:.2f}", *row.score_min) : "-");
-      for (const auto& figure : {facts.olympic.epochs_run, facts.olympic.train_throughput,
-                                 facts.ttt_mean_s, facts.ttt_stdev_s}) {
-        table.cell(short_number(figure));
-      }
+      for (const RoundColumn& column : columns) table.cell(column.text(row.system->facts));
     }
   }
   return "<section><h2>Systems</h2>\n" + table.str() + "</section>\n";
-}
-
-std::string system_table(const Report& report) {
-  if (report.systems.empty() || report.runs.size() < 2) return "";
-  HtmlTable table("Runs of the same folder together");
-  table.column("folder", Kind::kText);
-  const std::vector<const Field<SystemFacts>*> fields = shown_fields(report);
-  for (const Field<SystemFacts>* field : fields) {
-    const std::string unit = field->unit.empty() ? "" : ", " + field->unit;
-    table.column(heading_of(field->name) + unit,
-                 field->name == "benchmark" ? Kind::kText : Kind::kNumber, field->definition);
-  }
-  for (const SystemReport& system : report.systems) {
-    table.row();
-    table.cell(system.name);
-    for (const Field<SystemFacts>* field : fields) {
-      const std::string text = to_text(field->get(system.facts));
-      table.cell(text.empty() ? "-" : text);
-    }
-  }
-  return "<section><h2>Sets of runs</h2>\n" + table.str() + "</section>\n";
 }
 
 /// Definitions are for a single run; repeated for many runs they would fill the page.
@@ -376,7 +313,7 @@ std::string report_html(const Report& report) {
   }
   // With several systems their comparison comes first, else the runs.
   if (report.systems.size() > 1) {
-    page += systems + round_table(report) + charts.take_html() + run_table(report);
+    page += systems + system_table(report) + charts.take_html() + run_table(report);
   } else {
     page += run_table(report) + system_table(report) + systems + charts.take_html();
   }

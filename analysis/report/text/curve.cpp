@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "analysis/numbers.h"
 
@@ -42,9 +41,10 @@ std::vector<std::string> curve(const RunFacts& facts, std::size_t columns, std::
     positions.hold(*one.position);
     values.hold(one.quality);
   }
-  const std::optional<double> target = facts.target_value();
-  if (target && std::isfinite(*target) && values.low <= values.high) values.hold(*target);
   if (!positions.is_wide()) return {};
+  const double target = facts.target_value().value_or(std::numeric_limits<double>::quiet_NaN());
+  const bool has_target = std::isfinite(target);
+  if (has_target) values.hold(target);
   if (!values.is_wide()) values.hold(values.low + std::max(1.0, std::abs(values.low)));
   if (!values.is_wide()) return {};
 
@@ -52,15 +52,16 @@ std::vector<std::string> curve(const RunFacts& facts, std::size_t columns, std::
   labels.front() = quality_text(values.high);
   labels.back() = quality_text(values.low);
   const auto row_of = [&](double value) { return rows - 1 - values.cell(value, rows); };
-  if (target) labels[row_of(*target)] = "target " + digits_text(*target);
+  if (has_target) labels[row_of(target)] = "target " + digits_text(target);
   std::size_t widest = 0;
   for (const std::string& label : labels) widest = std::max(widest, label.size());
-  if (columns < widest + 2 + rows) return {};
+  const std::string first = short_number(positions.low), last = short_number(positions.high);
+  if (columns < widest + 2 + first.size() + 1 + last.size()) return {};
   const std::size_t width = columns - widest - 2;
 
   std::vector<std::string> plot(rows, std::string(width, ' '));
-  if (target) {
-    for (std::size_t i = 0; i < width; i += 2) plot[row_of(*target)][i] = '-';
+  if (has_target) {
+    for (std::size_t i = 0; i < width; i += 2) plot[row_of(target)][i] = '-';
   }
   for (std::size_t i = 0; i < facts.evaluations.size(); ++i) {
     const Evaluation& one = facts.evaluations[i];
@@ -72,7 +73,6 @@ std::vector<std::string> curve(const RunFacts& facts, std::size_t columns, std::
   for (std::size_t row = 0; row < rows; ++row) {
     lines.push_back(fmt::format("{:>{}} |{}", labels[row], widest, plot[row]));
   }
-  const std::string first = short_number(positions.low), last = short_number(positions.high);
   lines.push_back(fmt::format("{:>{}}  {}{:>{}}", "", widest, first, last, width - first.size()));
   return lines;
 }

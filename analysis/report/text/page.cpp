@@ -73,7 +73,6 @@ void TextPage::table(const TextTable& table) {
 }
 
 void TextPage::line(const std::string& text) {
-  if (is_markdown()) return block("    ", text);
   is_first_ = false;
   std::string shown = base::shortened(base::printable(text), width_);
   shown.erase(shown.find_last_not_of(' ') + 1);

@@ -31,7 +31,7 @@ class TextPage {
   /// A wrapped line beginning with "- ".
   void item(const std::string& text);
   void table(const TextTable& table);
-  /// A line with its blanks as they are, shortened to the page's width.
+  /// A line with its blanks as they are, shortened to the page's width. For terminals.
   void line(const std::string& text);
 
   /// Returns `label`, and has the page end with what the figure `name` under that label means:

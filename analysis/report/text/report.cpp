@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/findings/round_rows.h"
 #include "analysis/report/text/findings.h"
 #include "analysis/report/text/joint.h"
 #include "analysis/report/text/round.h"
@@ -15,11 +16,6 @@
 
 namespace analysis::report {
 namespace {
-
-/// Whether the report's systems are shown as a round: by benchmark, without single runs.
-bool is_round(const Report& report, Detail detail) {
-  return detail == Detail::kScreen && report.systems.size() > 1;
-}
 
 /// Each folder with its runs. `with_systems`: also those that are systems.
 void write_sets(TextPage& page, const Report& report, bool with_systems) {
@@ -46,7 +42,7 @@ void write_text(TextPage& page, const Report& report, Detail detail) {
     write_screen(page, report.runs.front());
   } else if (report.runs.size() == 1) {
     write_run(page, report.runs.front());
-  } else if (is_round(report, detail)) {
+  } else if (is_round(report) && detail == Detail::kScreen) {
     write_round(page, report);
     write_sets(page, report, false);
   } else {

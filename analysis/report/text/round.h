@@ -6,8 +6,8 @@
 
 namespace analysis::report {
 
-/// A table per benchmark: submitter, system, units, runs, score, epochs and rate of each set, the
-/// best score first.
+/// A table per benchmark: submitter and system of each set and columns_of_round(), the best score
+/// first.
 void write_round(TextPage& page, const Report& report);
 
 }  // namespace analysis::report

@@ -35,9 +35,7 @@ std::vector<std::string> part_names(const RunFacts& facts) {
 void add_seconds(TextPage& page, const std::string& label, const char* name,
                  const std::optional<double>& seconds) {
   if (!seconds) return;
-  std::string text = fmt::format("{:.3f} s", *seconds);
-  if (*seconds >= kMinute) text += " (" + duration_text(seconds) + ")";
-  page.fact(label, text, {name});
+  page.fact(label, seconds_text(*seconds), {name});
 }
 
 void add_number(TextPage& page, const std::string& label, const char* name,
@@ -105,9 +103,7 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
 }
 
 void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
-  page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
-                           telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
-               {"subsystems"});
+  write_time_heading(page, telemetry);
   TextTable table;
   table.add_column("subsystem", Align::kLeft);
   for (const char* heading : {"min s", "mean s", "max s", "%"}) {
@@ -178,6 +174,17 @@ void write_provenance(TextPage& page, const RunTelemetry& telemetry) {
 }
 
 }  // namespace
+
+std::string seconds_text(double seconds) {
+  const std::string text = fmt::format("{:.3f} s", seconds);
+  return seconds < kMinute ? text : text + " (" + duration_text(seconds) + ")";
+}
+
+void write_time_heading(TextPage& page, const RunTelemetry& telemetry) {
+  page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
+                           telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
+               {"subsystems"});
+}
 
 std::string described(const RunFacts& facts) {
   std::string text = facts.config_text(keys::kSubmissionBenchmark);

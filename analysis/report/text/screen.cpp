@@ -18,12 +18,6 @@ constexpr std::size_t kCurveColumns = 78, kCurveRows = 5;
 constexpr std::size_t kBarColumns = 40;
 constexpr std::size_t kMostParts = 5;  ///< the others are one line
 constexpr std::size_t kMostStragglers = 1;
-constexpr double kMinute = 60.0;
-
-std::string seconds_text(double seconds) {
-  return seconds < kMinute ? fmt::format("{:.3f} s", seconds)
-                           : fmt::format("{:.3f} s ({})", seconds, duration_text(seconds));
-}
 
 void write_outcome(TextPage& page, const RunFacts& facts) {
   std::string text = to_string(facts.outcome);
@@ -123,18 +117,15 @@ void write_parts(TextPage& page, const Breakdown& breakdown, bool is_telemetry) 
 
 void write_where(TextPage& page, const RunReport& run) {
   if (run.telemetry) {
-    const RunTelemetry& telemetry = *run.telemetry;
-    page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
-                             telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
-                 {"subsystems"});
-    write_parts(page, telemetry.subsystems, true);
+    write_time_heading(page, *run.telemetry);
+    write_parts(page, run.telemetry->subsystems, true);
   } else if (run.log_parts) {
     page.heading("Where the time went, by the log's records", {"parts", "intervals"});
     write_parts(page, *run.log_parts, false);
   }
 }
 
-/// One line.
+/// A line, or one more for a slow exchange and one for further ranks.
 void write_waited_for(TextPage& page, const RunTelemetry& telemetry) {
   if (telemetry.ranks < 2) return;
   const Waiting& waiting = telemetry.waiting;

@@ -1,4 +1,4 @@
-// A text table that is shortened or split to fit a width.
+// A text table whose cells are broken into lines, or which is split, to fit a width.
 #include "analysis/report/text/table.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ constexpr std::size_t kGap = 2;
 /// Wide tables first make columns of text as narrow as this, that of "time to train" and a unit.
 constexpr std::size_t kNarrowestText = 18;
 
-/// Where the text may be broken after `at`: behind a blank, and behind what joins parts of names.
-bool is_break(char c) { return std::string_view(" /_-.,").find(c) != std::string_view::npos; }
+/// Whether text may be broken after the character: a blank, or what joins the parts of a name.
+bool is_break(char c) { return c == ' ' || base::kNameJoints.find(c) != std::string_view::npos; }
 
 /// The text in lines of at most `width` columns, broken between words or parts of names if
 /// possible.

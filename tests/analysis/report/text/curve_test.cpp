@@ -19,6 +19,12 @@ analysis::RunFacts run_with(const std::vector<double>& qualities) {
   return facts;
 }
 
+mllog::QualityTarget target_of(double value) {
+  mllog::TargetPart part;
+  part.value = value;
+  return {"eval_accuracy", {part}};
+}
+
 TEST(Curve, HasTheLargestQualityFirst) {
   EXPECT_THAT(analysis::report::curve(run_with({0.0, 0.5, 1.0}), 19, 3),
               testing::ElementsAre("1.0000 |          *",  //
@@ -33,6 +39,34 @@ TEST(Curve, NeedsTwoEvaluationsAtDifferentPositions) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(analysis::report::curve(run_with({0.5, nan}), 60, 5).empty());
   EXPECT_FALSE(analysis::report::curve(run_with({0.5, nan, 0.5}), 60, 5).empty());
+}
+
+TEST(Curve, MarksTheTargetAndWhatMeetsIt) {
+  analysis::RunFacts facts = run_with({0.0, 1.0});
+  facts.target = target_of(0.5);
+  facts.at_target = 1;
+  EXPECT_THAT(analysis::report::curve(facts, 23, 3),
+              testing::ElementsAre("    1.0000 |          o",  //
+                                   "target 0.5 |- - - - - -",  //
+                                   "    0.0000 |*          ",  //
+                                   "            1         2"));
+}
+
+TEST(Curve, TakesATargetThatIsNoNumberForNone) {
+  analysis::RunFacts facts = run_with({0.0, 1.0});
+  const auto without = analysis::report::curve(facts, 23, 3);
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    facts.target = target_of(value);
+    EXPECT_EQ(analysis::report::curve(facts, 23, 3), without);
+  }
+}
+
+TEST(Curve, NeedsRoomForItsPositions) {
+  analysis::RunFacts facts = run_with({0.0, 1.0});
+  facts.evaluations.back().position = 123456789012345.0;
+  EXPECT_TRUE(analysis::report::curve(facts, 17, 5).empty());
+  EXPECT_FALSE(analysis::report::curve(facts, 40, 5).empty());
 }
 
 TEST(Curve, StaysInItsColumns) {

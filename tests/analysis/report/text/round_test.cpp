@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "analysis/findings/round_rows.h"
 #include "analysis/report/text/report.h"
 
 namespace {
@@ -39,6 +40,20 @@ TEST(TextRound, HasALinePerSystemBestScoreFirst) {
             "  Fast       cluster     16  4 of 5       1.00      36     1234.5\n"
             "  Slow       pod         16  4 of 5       2.00      36     1234.5\n"
             "  None       rack        16  4 of 5          -      36     1234.5\n");
+}
+
+TEST(TextRound, RatesSystemsThatTrainedInstancesTogether) {
+  analysis::Report report;
+  report.systems = {system_of("A/results/pod/resnet", std::nullopt),
+                    system_of("B/results/rack/resnet", std::nullopt)};
+  EXPECT_FALSE(analysis::is_round(report)) << "nothing to rank: the runs are shown";
+  report.systems.front().facts.ttta_s = 120.0;
+  ASSERT_TRUE(analysis::is_round(report));
+  std::ostringstream out;
+  analysis::report::TextPage page(out, 100);
+  write_text(page, report, Detail::kScreen);
+  EXPECT_THAT(out.str(), testing::HasSubstr(" models/min\n"));
+  EXPECT_THAT(out.str(), testing::HasSubstr(" 2.00\n")) << "4 models in 2 minutes";
 }
 
 }  // namespace
