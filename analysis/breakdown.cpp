@@ -2,17 +2,16 @@
 #include "analysis/breakdown.h"
 
 #include "analysis/definitions.h"
+#include "runner/base/units.h"
 
 namespace analysis {
 namespace {
-
-constexpr double kPercent = 100.0;
 
 void add_part(Breakdown& breakdown, const std::string& name, const std::string& definition,
               const std::optional<double>& seconds) {
   if (!seconds) return;
   Part part{name, definition, *seconds, *seconds, *seconds, {}, {}, {}};
-  if (breakdown.wall_s > 0.0) part.percent = kPercent * *seconds / breakdown.wall_s;
+  if (breakdown.wall_s > 0.0) part.percent = base::kPercent * *seconds / breakdown.wall_s;
   breakdown.parts.push_back(part);
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "analysis/progress.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kMsPerSecond = 1000.0;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 void copy_counts(const ParsedLog& log, RunFacts& facts) {
@@ -67,14 +67,14 @@ void find_window(const ParsedLog& log, RunFacts& facts) {
     facts.records_after_run_stop = log.items - 1 - stop->order;
     facts.run_stop_status = log.status;
   }
-  if (start && stop) facts.ttt_s = (stop->time_ms - start->time_ms) / kMsPerSecond;
+  if (start && stop) facts.ttt_s = (stop->time_ms - start->time_ms) / base::kMsPerSecond;
 
   const std::vector<Mark>& init = log.all(keys::kInitStart);
   const Mark* init_stop = log.first(keys::kInitStop);
   if (init.empty() || !init_stop) return;
   const auto first = std::min_element(
       init.begin(), init.end(), [](const Mark& a, const Mark& b) { return a.time_ms < b.time_ms; });
-  facts.init_s = (init_stop->time_ms - first->time_ms) / kMsPerSecond;
+  facts.init_s = (init_stop->time_ms - first->time_ms) / base::kMsPerSecond;
 }
 
 /// Sets the target and the metric's key.
@@ -154,7 +154,7 @@ Evaluation evaluation_of(const Sample& sample, const RunFacts& facts, double qua
   Evaluation one;
   one.position = number_at(sample.position, facts.position_key);
   one.time_ms = sample.time_ms;
-  one.time_s = (sample.time_ms - *facts.run_start_ms) / kMsPerSecond;
+  one.time_s = (sample.time_ms - *facts.run_start_ms) / base::kMsPerSecond;
   one.quality = quality;
   one.order = sample.order;
   one.place = sample.place;
@@ -198,7 +198,7 @@ std::vector<Evaluation> joined_evaluations(const std::vector<const Sample*>& sam
       if (!std::isnan(at->parts[i])) continue;  // a copy by another rank
       at->parts[i] = *quality;
       at->time_ms = std::max(at->time_ms, sample->time_ms);
-      at->time_s = (at->time_ms - *facts.run_start_ms) / kMsPerSecond;
+      at->time_s = (at->time_ms - *facts.run_start_ms) / base::kMsPerSecond;
     }
   }
   std::erase_if(evaluations, [](const Evaluation& one) { return std::isnan(one.parts[0]); });
@@ -303,7 +303,7 @@ RunFacts facts_of(const ParsedLog& log, const std::string& round) {
   if (!facts.run_start_ms) return facts;
 
   const Window window{*facts.run_start_ms, facts.run_stop_ms.value_or(log.largest_time_ms)};
-  facts.window_s = (window.end_ms - window.begin_ms) / kMsPerSecond;
+  facts.window_s = (window.end_ms - window.begin_ms) / base::kMsPerSecond;
   const RunIntervals intervals = intervals_of(log, window);
   facts.blocks = intervals.blocks;
   facts.parts = parts_of(intervals, window,

@@ -17,6 +17,7 @@
 #include "analysis/systems.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/telemetry/live_status.h"
 
@@ -26,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using telemetry::LiveStatus;
 
-constexpr double kMsPerSecond = 1e3;
 /// A log without an end that was not written to for a day was left by a run that died.
 constexpr double kForgottenS = 86400.0;
 
@@ -45,7 +45,7 @@ using Found = LiveRuns::Seen;
 double sign_of(const Found& found) {
   const RunFacts& facts = found.facts;
   if (!facts.run_start_ms || !facts.window_s) return found.written_s;
-  return *facts.run_start_ms / kMsPerSecond + *facts.window_s;
+  return *facts.run_start_ms / base::kMsPerSecond + *facts.window_s;
 }
 
 /// Whether a run set has moved this log away and begun the run anew.
@@ -92,7 +92,7 @@ void take(const LiveStatus& status, double now_s, LiveRun& run) {
   run.process = status.process;
   run.ranks = status.ranks;
   run.phase = status.phase;
-  run.phase_s = now_s - static_cast<double>(status.phase_since_ms) / kMsPerSecond;
+  run.phase_s = now_s - static_cast<double>(status.phase_since_ms) / base::kMsPerSecond;
   if (status.steps_total > 0 && status.epochs > 0) {
     run.epochs = static_cast<double>(status.epochs);
     run.steps_done = static_cast<double>(status.steps_done);
@@ -122,7 +122,7 @@ LiveState state_of(const LiveRun& run) {
 
 LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
                 const base::Clock& clock) {
-  const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
+  const double now_s = static_cast<double>(clock.unix_ms()) / base::kMsPerSecond;
   LiveRun run;
   run.log = found.log;
   run.facts = found.facts;
@@ -136,15 +136,16 @@ LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
   }
   if (const auto status = told_by(found.log, run.problem)) {
     take(*status, now_s, run);
-    sign_s = std::max(sign_s, static_cast<double>(status->alive_ms) / kMsPerSecond);
+    sign_s = std::max(sign_s, static_cast<double>(status->alive_ms) / base::kMsPerSecond);
   }
   run.sign_of_life_s = std::max(0.0, now_s - sign_s);
   run.state = state_of(run);
   if (!found.facts.run_start_ms) return run;
-  const double end_s = run.state == LiveState::kEnded     ? *found.facts.run_stop_ms / kMsPerSecond
+  const double end_s = run.state == LiveState::kEnded
+                           ? *found.facts.run_stop_ms / base::kMsPerSecond
                        : run.state == LiveState::kRunning ? now_s
                                                           : sign_s;
-  run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / kMsPerSecond);
+  run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / base::kMsPerSecond);
   run.standing.staging_s = found.facts.parts.staging_in_run_s.value_or(0.0);
   // No outlook for a run that is silent, gone or ended, or has met its target.
   if (run.state != LiveState::kRunning || run.facts.at_target) return run;
@@ -205,7 +206,7 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
     throw base::DataError(reason);
   }
   std::vector<const Found*> all, chosen;
-  const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
+  const double now_s = static_cast<double>(clock.unix_ms()) / base::kMsPerSecond;
   for (const auto& [path, one] : seen_) {
     all.push_back(&one);
     const double sign_s = std::max(sign_of(one), written_s(telemetry::live_path(one.log.string())));

@@ -5,17 +5,17 @@
 
 #include <cmath>
 
+#include "runner/base/units.h"
+
 namespace analysis {
 namespace {
 
 constexpr char kAbsent[] = "-";
-constexpr double kMinute = 60.0;
-constexpr double kHour = 3600.0;
 
 }  // namespace
 
 std::optional<double> minutes_of(const std::optional<double>& seconds) {
-  return seconds ? std::optional(*seconds / kMinute) : std::nullopt;
+  return seconds ? std::optional(*seconds / base::kMinute) : std::nullopt;
 }
 
 std::string short_number(const std::optional<double>& value) {
@@ -37,15 +37,15 @@ std::string quality_text(const std::optional<double>& value) {
 
 std::string duration_text(const std::optional<double>& seconds) {
   if (!seconds) return kAbsent;
-  if (!(*seconds >= kMinute)) return fmt::format("{} s", short_number(seconds));
-  if (*seconds < kHour) {
+  if (!(*seconds >= base::kMinute)) return fmt::format("{} s", short_number(seconds));
+  if (*seconds < base::kHour) {
     const double whole = std::round(*seconds);
-    return fmt::format("{:.0f} min {:.0f} s", std::floor(whole / kMinute),
-                       std::fmod(whole, kMinute));
+    return fmt::format("{:.0f} min {:.0f} s", std::floor(whole / base::kMinute),
+                       std::fmod(whole, base::kMinute));
   }
-  const double minutes = std::round(*seconds / kMinute);
-  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / kMinute),
-                     std::fmod(minutes, kMinute));
+  const double minutes = std::round(*seconds / base::kMinute);
+  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / base::kMinute),
+                     std::fmod(minutes, base::kMinute));
 }
 
 std::string percent_text(const std::optional<double>& percent) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -15,7 +16,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kMsPerSecond = 1000.0;
 /// Evaluations are asynchronous if they share more than this fraction of their time with epochs of
 /// another number.
 constexpr double kAsyncFraction = 0.01;
@@ -265,24 +265,24 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn
   const double eval_ms = covered_ms(intervals.evaluations);
   const double both_ms = shared_ms(intervals.epochs, intervals.evaluations);
   if (intervals.has_staging) {
-    parts.staging_s = intervals.staging_ms / kMsPerSecond;
-    parts.staging_in_run_s = covered_ms(intervals.staging) / kMsPerSecond;
+    parts.staging_s = intervals.staging_ms / base::kMsPerSecond;
+    parts.staging_in_run_s = covered_ms(intervals.staging) / base::kMsPerSecond;
   }
   if (intervals.has_evaluations) {
-    parts.eval_s = eval_ms / kMsPerSecond;
-    parts.eval_in_epoch_s = both_ms / kMsPerSecond;
+    parts.eval_s = eval_ms / base::kMsPerSecond;
+    parts.eval_in_epoch_s = both_ms / base::kMsPerSecond;
   }
-  if (intervals.has_saves) parts.save_s = covered_ms(intervals.saves) / kMsPerSecond;
+  if (intervals.has_saves) parts.save_s = covered_ms(intervals.saves) / base::kMsPerSecond;
   parts.async_eval = is_async(intervals, eval_ms);
   const bool has_blocks = intervals.blocks && !intervals.epochs.empty();
   if (intervals.has_epochs || (trained_in == TrainedIn::kEpochsOrBlocks && has_blocks)) {
-    parts.epoch_s = epoch_ms / kMsPerSecond;
-    if (!parts.async_eval) parts.train_s = (epoch_ms - both_ms) / kMsPerSecond;
+    parts.epoch_s = epoch_ms / base::kMsPerSecond;
+    if (!parts.async_eval) parts.train_s = (epoch_ms - both_ms) / base::kMsPerSecond;
   }
   Intervals all = intervals.epochs;
   all.insert(all.end(), intervals.evaluations.begin(), intervals.evaluations.end());
   all.insert(all.end(), intervals.staging.begin(), intervals.staging.end());
-  parts.other_s = (window.end_ms - window.begin_ms - covered_ms(all)) / kMsPerSecond;
+  parts.other_s = (window.end_ms - window.begin_ms - covered_ms(all)) / base::kMsPerSecond;
   return parts;
 }
 

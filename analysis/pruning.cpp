@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <map>
 
+#include "runner/base/units.h"
+
 namespace analysis {
 namespace {
-
-constexpr double kMsPerSecond = 1e3;
-constexpr double kSecondsPerMinute = 60.0;
 
 /// A span of time, and the number of instances that lie within it.
 struct Window {
@@ -76,7 +75,7 @@ Indices usable(const std::vector<Instance>& instances, Pruning& pruning) {
 }  // namespace
 
 double Pruning::models_per_minute() const {
-  return ttta_s > 0.0 ? static_cast<double>(kept.size()) / ttta_s * kSecondsPerMinute : 0.0;
+  return ttta_s > 0.0 ? static_cast<double>(kept.size()) / ttta_s * base::kMinute : 0.0;
 }
 
 Pruning prune(const std::vector<Instance>& instances, std::size_t least) {
@@ -98,7 +97,7 @@ Pruning prune(const std::vector<Instance>& instances, std::size_t least) {
         is_late ? instances[i].stop_ms - best.stop_ms : best.start_ms - instances[i].start_ms;
     pruning.pruned.emplace_back(
         i, fmt::format("{} {:.1f} s {} those kept: without it more models are trained in a minute",
-                       is_late ? "ends" : "begins", by_ms / kMsPerSecond,
+                       is_late ? "ends" : "begins", by_ms / base::kMsPerSecond,
                        is_late ? "after" : "before"));
   }
   std::sort(pruning.kept.begin(), pruning.kept.end());
@@ -109,7 +108,7 @@ Pruning prune(const std::vector<Instance>& instances, std::size_t least) {
       first_ms = std::min(first_ms, instances[i].start_ms);
       stop_ms = std::max(stop_ms, instances[i].stop_ms);
     }
-    pruning.ttta_s = (stop_ms - first_ms) / kMsPerSecond;
+    pruning.ttta_s = (stop_ms - first_ms) / base::kMsPerSecond;
   }
   return pruning;
 }

@@ -8,12 +8,11 @@
 #include "analysis/statistics.h"
 #include "analysis/systems.h"
 #include "runner/base/median.h"
+#include "runner/base/units.h"
 #include "runner/mllog/benchmarks.h"
 
 namespace analysis {
 namespace {
-
-constexpr double kMsPerSecond = 1e3;
 
 /// The round of the members' facts.
 std::string round_of(const std::vector<ScoredMember>& members) {
@@ -138,7 +137,7 @@ SetThroughput throughput_of(const std::vector<ScoredMember>& members, const SetS
   if (!pruning.kept.empty()) {
     throughput.ttta_s = pruning.ttta_s;
     throughput.models_per_minute = pruning.models_per_minute();
-    throughput.start_spread_s = (last_ms - first_ms) / kMsPerSecond;
+    throughput.start_spread_s = (last_ms - first_ms) / base::kMsPerSecond;
   }
   const auto kept = static_cast<std::int64_t>(pruning.kept.size());
   if (size.pending > 0) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "runner/base/units.h"
 #include "runner/telemetry/report_file.h"
 
 namespace analysis {
@@ -29,9 +30,7 @@ constexpr double kMuchExchange = 1.0 / 3.0;
 /// Parts of a rank's work below this fraction of its longer_s are left out.
 constexpr double kLeastShown = 0.1;
 constexpr std::size_t kShownHosts = 8;
-constexpr double kPercent = 100.0;
 constexpr double kMega = 1e6;
-constexpr double kNanosecond = 1e-9;
 
 std::size_t index(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
 
@@ -144,7 +143,7 @@ double mean_rate(const telemetry::Report& report) {
   for (const RankReport& rank : report.ranks) {
     bytes += static_cast<double>(
         rank.counters[static_cast<std::size_t>(telemetry::Counter::kBytesSent)]);
-    seconds += kNanosecond *
+    seconds += base::kNanosecond *
                static_cast<double>(
                    rank.counters[static_cast<std::size_t>(telemetry::Counter::kExchangeTotalNs)]);
   }
@@ -157,7 +156,7 @@ std::optional<SlowExchange> slow_exchange_of(const telemetry::Report& report,
   slow.least_s = *std::min_element(training.exchange.begin(), training.exchange.end());
   const double whole_s = training.mean_s();
   if (slow.least_s < std::max(kLeastSeconds, kMuchExchange * whole_s)) return std::nullopt;
-  slow.percent = kPercent * slow.least_s / whole_s;
+  slow.percent = base::kPercent * slow.least_s / whole_s;
   slow.bytes_per_s = mean_rate(report);
   std::set<int> nodes;
   for (const RankReport& rank : report.ranks) {
@@ -222,8 +221,8 @@ std::string straggler_definition() {
       "not late exceeds its own by at least {} % of that difference. For an even number of ranks "
       "the median is the smaller of the two in the middle, so at most half of the ranks are "
       "stragglers",
-      kLeastSeconds, kPercent * kLeastPart, kPercent * kLeastOfRun, kLeastDeviations,
-      kPercent * kLeastWaited);
+      kLeastSeconds, base::kPercent * kLeastPart, base::kPercent * kLeastOfRun, kLeastDeviations,
+      base::kPercent * kLeastWaited);
 }
 
 std::string slow_exchange_definition() {

@@ -1,13 +1,12 @@
 // Table of the figures of a set of runs on one system.
 #include "analysis/system_fields.h"
 
+#include "runner/base/units.h"
+
 namespace analysis {
 namespace {
 
 using Table = std::vector<Field<SystemFacts>>;
-
-constexpr double kSecondsPerMinute = 60.0;
-constexpr double kSecondsPerHour = 3600.0;
 
 Value share(const std::optional<double>& above, const std::optional<double>& below) {
   return optional_value(quotient(above, below));
@@ -15,12 +14,12 @@ Value share(const std::optional<double>& above, const std::optional<double>& bel
 
 Value score_min(const SystemFacts& facts) {
   if (!facts.score_s) return {};
-  return *facts.score_s / kSecondsPerMinute * facts.scaling_factor.value_or(1.0);
+  return *facts.score_s / base::kMinute * facts.scaling_factor.value_or(1.0);
 }
 
 Value unit_hours(const SystemFacts& facts) {
   if (!facts.compute_units || !facts.olympic_mean_s) return {};
-  return *facts.compute_units * *facts.olympic_mean_s / kSecondsPerHour;
+  return *facts.compute_units * *facts.olympic_mean_s / base::kHour;
 }
 
 Value staging_to_epoch_ratio(const SystemFacts& facts) {
@@ -30,7 +29,7 @@ Value staging_to_epoch_ratio(const SystemFacts& facts) {
 
 Value models_per_min(const SystemFacts& facts) {
   if (!facts.ttta_s || *facts.ttta_s <= 0.0) return {};
-  return static_cast<double>(facts.successful) / (*facts.ttta_s / kSecondsPerMinute);
+  return static_cast<double>(facts.successful) / (*facts.ttta_s / base::kMinute);
 }
 
 Value olympic_files(const SystemFacts& facts) {
@@ -107,9 +106,8 @@ void add_score(Table& table) {
        "where a failed run counts as the slowest; absent with more failed runs than are "
        "dropped, with no run left, or for instances trained at the same time",
        [](const SystemFacts& s) { return optional_value(s.olympic_mean_s); }});
-  table.push_back(
-      {"olympic_mean_min", "min", "olympic_mean_s in minutes",
-       [](const SystemFacts& s) { return share(s.olympic_mean_s, kSecondsPerMinute); }});
+  table.push_back({"olympic_mean_min", "min", "olympic_mean_s in minutes",
+                   [](const SystemFacts& s) { return share(s.olympic_mean_s, base::kMinute); }});
   table.push_back({"scaling_factor", "", "factor in the submission's scaling.json",
                    [](const SystemFacts& s) { return optional_value(s.scaling_factor); }});
   table.push_back({"score_min", "min",

@@ -10,6 +10,7 @@
 
 #include "analysis/value.h"
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "runner/telemetry/report_file.h"
 
 namespace analysis {
@@ -17,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using telemetry::RankReport;
-
-constexpr double kPercent = 100.0;
-constexpr double kNanosecond = 1e-9;
 
 Breakdown subsystems_of(const telemetry::Report& file) {
   Breakdown breakdown;
@@ -35,7 +33,7 @@ Breakdown subsystems_of(const telemetry::Report& file) {
     part.max_s = seconds.max;
     part.min_rank = seconds.min_rank;
     part.max_rank = seconds.max_rank;
-    if (breakdown.wall_s > 0.0) part.percent = kPercent * seconds.mean / breakdown.wall_s;
+    if (breakdown.wall_s > 0.0) part.percent = base::kPercent * seconds.mean / breakdown.wall_s;
     breakdown.parts.push_back(std::move(part));
   }
   return breakdown;
@@ -66,12 +64,12 @@ double exchange_rate(const RankReport& rank) {
   const auto count = [&](telemetry::Counter counter) {
     return static_cast<double>(rank.counters[static_cast<std::size_t>(counter)]);
   };
-  const double seconds = count(telemetry::Counter::kExchangeTotalNs) * kNanosecond;
+  const double seconds = count(telemetry::Counter::kExchangeTotalNs) * base::kNanosecond;
   return seconds > 0.0 ? count(telemetry::Counter::kBytesSent) / seconds : 0.0;
 }
 
 double measuring_percent(const RankReport& rank) {
-  return rank.wall_s > 0.0 ? kPercent * rank.scope_cost_s / rank.wall_s : 0.0;
+  return rank.wall_s > 0.0 ? base::kPercent * rank.scope_cost_s / rank.wall_s : 0.0;
 }
 
 std::vector<Quantity> quantities_of(const telemetry::Report& file) {

@@ -7,12 +7,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/units.h"
+
 namespace analysis {
 namespace {
 
 using nlohmann::json;
 
-constexpr double kMicrosecond = 1e-6;
 constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
 constexpr std::size_t kMostLayers = 100000;
 
@@ -79,7 +80,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   bool finish_event() {
     if (event_.category == "step") steps += 1.0;
     if (event_.category == "layer") {
-      trace.layers[event_.name] += event_.duration * kMicrosecond;
+      trace.layers[event_.name] += event_.duration * base::kMicrosecond;
       if (trace.layers.size() > kMostLayers) return false;
     }
     if (event_.category == "scope") add_span();
@@ -91,8 +92,8 @@ class TraceReader : public nlohmann::json_sax<json> {
       ++trace.spans_left_out;
       return;
     }
-    trace.spans.push_back({event_.rank, event_.name, event_.begin * kMicrosecond,
-                           (event_.begin + event_.duration) * kMicrosecond});
+    trace.spans.push_back({event_.rank, event_.name, event_.begin * base::kMicrosecond,
+                           (event_.begin + event_.duration) * base::kMicrosecond});
   }
 
   std::map<std::int64_t, std::int64_t> spans_of_;

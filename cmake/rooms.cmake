@@ -50,5 +50,6 @@ function(embed_json room folder header function)
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -DNAME=${name} -P ${script}
     DEPENDS ${files} ${script}
     COMMENT "Embedding ${folder}" VERBATIM)
+  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${room} PRIVATE ${output})
 endfunction()

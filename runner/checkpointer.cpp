@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "runner/checkpoint_folder.h"
 #include "runner/documents.h"
 #include "runner/together.h"
@@ -17,7 +18,6 @@ namespace runner {
 namespace {
 
 constexpr double kNsPerMinute = 60e9;
-constexpr double kNsPerS = 1e9;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void Checkpointer::save(const RunPosition& position, Workload& workload) {
   for (const base::StateArray& array : arrays) bytes += array.total_bytes();
   doors_.console.info(fmt::format("checkpoint after step {}: {}, {} in {:.2f} s",
                                   position.steps_done, path, bytes_text(double(bytes)),
-                                  static_cast<double>(last_ns_ - began_ns) / kNsPerS));
+                                  static_cast<double>(last_ns_ - began_ns) / base::kNsPerSecond));
 }
 
 nlohmann::json data_facts(const WorkloadInfo& info) {

@@ -22,6 +22,7 @@
 
 #include "runner/base/descriptor.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/units.h"
 
 namespace runner {
 namespace {
@@ -233,9 +234,9 @@ std::optional<Letter> Mailbox::receive(double patience_s) {
   }
   std::array<pollfd, 2> waits = {pollfd{state.bell.get(), POLLIN, 0},
                                  pollfd{state.socket.get(), POLLIN, 0}};
-  constexpr double kMsPerS = 1e3;
   const nfds_t count = state.socket ? 2 : 1;
-  if (::poll(waits.data(), count, static_cast<int>(patience_s * kMsPerS)) <= 0) return std::nullopt;
+  if (::poll(waits.data(), count, static_cast<int>(patience_s * base::kMsPerSecond)) <= 0)
+    return std::nullopt;
   std::uint64_t rings = 0;
   if (::read(state.bell.get(), &rings, sizeof(rings)) > 0) return std::nullopt;
   return state.take(drained);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runner/base/units.h"
+
 namespace runner {
 
 double RunState::epochs_done(std::int64_t unfinished) const {
@@ -16,8 +18,8 @@ std::int64_t RunState::steps_between_evaluations() const {
 }
 
 double RunState::since_start_s() const {
-  constexpr double kNsPerS = 1e9;
-  return outcome.earlier_s + static_cast<double>(doors.telemetry.now_ns() - started_ns) / kNsPerS;
+  return outcome.earlier_s +
+         static_cast<double>(doors.telemetry.now_ns() - started_ns) / base::kNsPerSecond;
 }
 
 bool RunState::end(RunStatus status, std::string reason) {

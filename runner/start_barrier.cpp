@@ -15,6 +15,7 @@
 #include "runner/base/exclusive_file.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 
 namespace runner {
 namespace {
@@ -22,7 +23,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kSchema = 1;
-constexpr double kMsPerS = 1e3;
 /// An attempt that ended at most this long before ours began belongs to the same launch.
 constexpr std::int64_t kSameLaunchMs = 60000;
 /// Limits for all members together: listings of the folder, and reads of each other's files, per
@@ -117,7 +117,8 @@ class Wait {
       if (member.state != MemberState::kRunning) return false;
       attempts.push_back(member.last->number);
     }
-    const auto margin_ms = static_cast<std::int64_t>(look_s_ * kLooksBeforeStart * kMsPerS);
+    const auto margin_ms =
+        static_cast<std::int64_t>(look_s_ * kLooksBeforeStart * base::kMsPerSecond);
     const Json start = {{"schema", kSchema},
                         {"start_ms", barrier_.clock.unix_ms() + margin_ms},
                         {"attempts", std::move(attempts)},
@@ -135,7 +136,8 @@ class Wait {
     }
     // A wrong clock on another host must not delay this one for long.
     const double longest_s = 2.0 * look_s_ * kLooksBeforeStart;
-    const double left_s = static_cast<double>(start.at_ms - barrier_.clock.unix_ms()) / kMsPerS;
+    const double left_s =
+        static_cast<double>(start.at_ms - barrier_.clock.unix_ms()) / base::kMsPerSecond;
     if (left_s > 0.0) pause(std::min(left_s, longest_s));
   }
   void check_others() {

@@ -8,14 +8,11 @@
 #include <span>
 
 #include "runner/agreed_error.h"
+#include "runner/base/units.h"
 #include "runner/drifted_ranks.h"
 
 namespace runner {
-namespace {
-
-constexpr double kNsPerS = 1e9;
-
-}  // namespace
+namespace {}  // namespace
 
 void TrainingEpochs::go() {
   run_.progress.begin(run_.at.steps_done);
@@ -96,7 +93,8 @@ bool TrainingEpochs::train_until(std::int64_t epoch_num, std::int64_t last) {
     run_.doors.world.activity().set_steps(at.steps_done);
     at.loss_sum += result.mean_loss * static_cast<double>(result.samples);
     at.samples += result.samples;
-    samples_per_s_ = static_cast<double>(result.samples) / std::max(took_ns, 1.0) * kNsPerS;
+    samples_per_s_ =
+        static_cast<double>(result.samples) / std::max(took_ns, 1.0) * base::kNsPerSecond;
     if (!control_.goes_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
       return false;
     }
@@ -114,7 +112,7 @@ void TrainingEpochs::log_epoch(std::int64_t epoch_num) {
   const RunPosition& at = run_.at;
   const double epoch_s = static_cast<double>(std::max<std::int64_t>(
                              run_.doors.telemetry.now_ns() - epoch_began_ns_, 1)) /
-                         kNsPerS;
+                         base::kNsPerSecond;
   const EpochFacts facts{epoch_num, at.steps_done,
                          at.loss_sum / static_cast<double>(std::max<std::int64_t>(at.samples, 1)),
                          learning_rate_,

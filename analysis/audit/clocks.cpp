@@ -3,6 +3,7 @@
 
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -10,7 +11,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kMsPerSecond = 1000.0;
 /// Clocks of different ranks differ by milliseconds; a second or more is reported.
 constexpr double kHarmlessMs = 1000.0;
 /// Source: MLPerf training policies, Run Results.
@@ -38,7 +38,7 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
     findings.tell(
         Rule::kTimeGoesBack, odd.largest_reversal,
         fmt::format("time goes back in {} places, by up to {} here", input.facts.time_reversals,
-                    duration_text(input.facts.max_reversal_ms / kMsPerSecond)));
+                    duration_text(input.facts.max_reversal_ms / base::kMsPerSecond)));
   }
 }
 
@@ -59,7 +59,7 @@ void audit_init(const AuditInput& input, AuditFindings& findings) {
   } else if (run && stop->time_ms - run->time_ms > kHarmlessMs) {
     findings.tell(Rule::kInitTimesImpossible, place_of(*stop),
                   fmt::format("init_stop is stamped {} later than run_start",
-                              duration_text((stop->time_ms - run->time_ms) / kMsPerSecond)));
+                              duration_text((stop->time_ms - run->time_ms) / base::kMsPerSecond)));
   } else if (init_s > init_limit_s(input) && !input.facts.mixed_clocks) {
     findings.tell(Rule::kInitTooLong, place_of(*stop),
                   fmt::format("initialisation took {}, expected at most {}", duration_text(init_s),

@@ -9,6 +9,7 @@
 
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -16,7 +17,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kMsPerSecond = 1000.0;
 /// Copies of one record by several ranks, and clocks of several hosts, may differ by this much.
 constexpr double kHarmlessMs = 1000.0;
 
@@ -152,7 +152,7 @@ void audit_overlaps(const Kind& kind, const std::vector<Numbered>& in_order,
   if (seen.count == 0) return;
   findings.tell(Rule::kIntervalsOverlap, seen.first,
                 fmt::format("{} {}s begin before an earlier one has ended, by up to {}; first here",
-                            seen.count, kind.name, duration_text(longest_ms / kMsPerSecond)));
+                            seen.count, kind.name, duration_text(longest_ms / base::kMsPerSecond)));
 }
 
 /// By how much `inner` ends after the interval of `outer` in which it begins; 0 if it does not.
@@ -179,10 +179,10 @@ void audit_crossings(const Kind& inner_kind, const std::vector<Numbered>& inner,
     longest_ms = std::max(longest_ms, over_ms);
   }
   if (seen.count == 0) return;
-  findings.tell(
-      Rule::kIntervalsCross, seen.first,
-      fmt::format("{} {}s begin inside one {} and end up to {} after it; first here", seen.count,
-                  inner_kind.name, outer_kind.name, duration_text(longest_ms / kMsPerSecond)));
+  findings.tell(Rule::kIntervalsCross, seen.first,
+                fmt::format("{} {}s begin inside one {} and end up to {} after it; first here",
+                            seen.count, inner_kind.name, outer_kind.name,
+                            duration_text(longest_ms / base::kMsPerSecond)));
 }
 
 void audit_async(const AuditInput& input, AuditFindings& findings) {

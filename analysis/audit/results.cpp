@@ -12,6 +12,7 @@
 #include "analysis/audit/across.h"
 #include "analysis/numbers.h"
 #include "runner/base/median.h"
+#include "runner/base/units.h"
 
 namespace analysis {
 namespace {
@@ -25,7 +26,6 @@ constexpr double kFarSpreads = 3.5;
 constexpr double kStdevOverMedianDistance = 1.4826;
 /// Lower bound of the spread: results of equal machines differ by this fraction anyway.
 constexpr double kLeastSpread = 0.03;
-constexpr double kPercent = 100.0;
 
 /// A model's name without maker, case and punctuation, which submitters write differently: "NVIDIA
 /// H100-SXM5-80GB" and "H100 SXM5 80GB" are h100sxm580gb.
@@ -100,11 +100,11 @@ void judge(const Result& result, const std::vector<Result>& all, const RunSet& s
       fmt::format(
           "{:.4g} min, {:.0f} % {} than {:.4g} min, the median of {} other submissions with "
           "{:.0f} {}; up to {:.0f} % is usual among these",
-          *minutes_of(std::exp(result.log_time)), kPercent * std::abs(std::expm1(distance)),
+          *minutes_of(std::exp(result.log_time)), base::kPercent * std::abs(std::expm1(distance)),
           distance < 0.0 ? "faster" : "slower", *minutes_of(std::exp(median)), others.size(),
           set.facts->compute_units.value_or(0.0),
           has_accelerators ? system.accelerator : system.processor,
-          kPercent * std::abs(std::expm1(std::copysign(kFarSpreads * spread, distance)))));
+          base::kPercent * std::abs(std::expm1(std::copysign(kFarSpreads * spread, distance)))));
 }
 
 }  // namespace

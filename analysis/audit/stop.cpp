@@ -6,6 +6,7 @@
 
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -13,7 +14,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kMsPerSecond = 1000.0;
 /// run_stop is late if it comes later after the target was met than this, and than this fraction of
 /// the run.
 constexpr double kLateS = 60.0;
@@ -32,7 +32,7 @@ void audit_past_target(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   if (!facts.at_target || !facts.run_stop_ms || input.facts.evaluates_checkpoints) return;
   const Evaluation& hit = facts.evaluations[*facts.at_target];
-  const double after_s = (*facts.run_stop_ms - hit.time_ms) / kMsPerSecond;
+  const double after_s = (*facts.run_stop_ms - hit.time_ms) / base::kMsPerSecond;
   const std::string met = fmt::format("{} {} meets the target {}", facts.metric_name(), hit.quality,
                                       *facts.target_value());
   if (const std::int64_t further = further_evaluations(facts); further > 0) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "runner/base/units.h"
 #include "runner/telemetry/report_file.h"
 
 namespace analysis {
@@ -15,7 +16,6 @@ namespace {
 constexpr double kMomentsS = 1.0;
 /// Measuring that costs a larger fraction of the time affects the figures.
 constexpr double kMostOverhead = 0.005;
-constexpr double kPercent = 100.0;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts)
           Rule::kTelemetryNotCovering, {},
           fmt::format("telemetry: a rank accounts for {:.3f} s, the log's run lasted {:.3f} s; "
                       "expected within {} % and {} s",
-                      wall_s, *facts.ttt_s, kPercent * telemetry::kSumTolerance, kMomentsS)));
+                      wall_s, *facts.ttt_s, base::kPercent * telemetry::kSumTolerance, kMomentsS)));
       break;
     }
   }
@@ -38,7 +38,8 @@ std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts)
     findings.push_back(make_finding(
         Rule::kTelemetryCostly, {},
         fmt::format("telemetry: measuring cost {:.2f} % of the ranks' time, expected below {} %",
-                    kPercent * *telemetry.overhead_fraction, kPercent * kMostOverhead)));
+                    base::kPercent * *telemetry.overhead_fraction,
+                    base::kPercent * kMostOverhead)));
   }
   return findings;
 }

@@ -15,6 +15,7 @@
 #include "analysis/report/json/optional.h"
 #include "analysis/report/text/page.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace analysis::command {
 namespace {
@@ -24,7 +25,6 @@ using report::optional_json;
 using Json = nlohmann::ordered_json;
 
 constexpr int kStatusSchema = 1;
-constexpr double kPercent = 100.0;
 /// A silent run is followed for this long.
 constexpr double kGivenUpS = 600.0;
 
@@ -95,7 +95,8 @@ std::string parts_text(const LiveRun& run) {
   std::string text;
   for (const auto& [name, seconds] : run.parts) {
     if (seconds <= 0.0) continue;
-    text += fmt::format("{}{} {:.1f} %", text.empty() ? "" : ", ", name, kPercent * seconds / sum);
+    text += fmt::format("{}{} {:.1f} %", text.empty() ? "" : ", ", name,
+                        base::kPercent * seconds / sum);
   }
   return text;
 }

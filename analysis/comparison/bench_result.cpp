@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/median.h"
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 
 namespace analysis::comparison {
 namespace {
@@ -57,7 +58,6 @@ std::vector<double> step_times(const json& result, const std::string& name) {
 
 /// The times that `--layers` adds; empty without it.
 LayerTimes layer_times(const json& result, const std::string& name) {
-  constexpr double kMillisecond = 1e-3;
   LayerTimes times;
   const auto layers = result.find("layers");
   if (layers == result.end()) return times;
@@ -66,7 +66,7 @@ LayerTimes layer_times(const json& result, const std::string& name) {
     const auto number = [&](const char* key) {
       const bool has = layer.is_object() && layer.contains(key) && layer[key].is_number();
       if (!has) refuse(name, fmt::format("/layers: must have numbers {}, got none", key));
-      return layer[key].get<double>() * kMillisecond;
+      return layer[key].get<double>() * base::kMillisecond;
     };
     const double both = number("forward_ms") + number("backward_ms");
     const auto called = layer.find("name");

@@ -13,6 +13,7 @@
 #include "analysis/find_logs.h"
 #include "analysis/statistics.h"
 #include "runner/base/median.h"
+#include "runner/base/units.h"
 #include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 
@@ -21,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
-
-constexpr double kMsPerSecond = 1000.0;
 
 /// The JSON object in `path`; empty if the file is absent, or damaged, which adds a finding.
 nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
@@ -260,7 +259,7 @@ void rate_instances(const std::vector<const SetMember*>& good, SystemFacts& syst
     start = std::min(start, *run->facts->run_start_ms);
     stop = std::max(stop, *run->facts->run_stop_ms);
   }
-  system.ttta_s = (stop - start) / kMsPerSecond;
+  system.ttta_s = (stop - start) / base::kMsPerSecond;
   system.instance_scale = instance_scale(*good.front()->facts);
 }
 

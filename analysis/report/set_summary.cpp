@@ -14,6 +14,7 @@
 #include "analysis/report/text/page.h"
 #include "analysis/set_score.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -23,7 +24,6 @@ using Json = nlohmann::json;
 
 /// Columns of the text. Fixed, as the summary may later be printed on another terminal.
 constexpr std::size_t kWidth = 100;
-constexpr double kPercent = 100.0;
 
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -261,7 +261,8 @@ void Summary::write_result(TextPage& page) const {
   std::string spread = fmt::format("{} to {} s, median {} s", short_number(spread_.min_s),
                                    short_number(spread_.max_s), short_number(spread_.median_s));
   if (spread_.variation) {
-    spread += fmt::format(", coefficient of variation {:.2f} %", *spread_.variation * kPercent);
+    spread +=
+        fmt::format(", coefficient of variation {:.2f} %", *spread_.variation * base::kPercent);
   }
   page.fact("spread", fmt::format("{}; {} successful", spread, spread_.successful), {});
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 namespace keys = mllog::keys;
 using mllog::JsonText;
-
-constexpr double kMsPerSecond = 1000.0;
 
 void keep_first(std::optional<double>& held, const JsonText& value) {
   const std::optional<double> number = value.number();
@@ -37,7 +36,7 @@ PackageLog PackageLogCollector::log() const {
   PackageLog log = log_;
   log.rcp = rcp_.run();
   if (run_start_ms_ && run_stop_ms_) {
-    log.time_to_train_s = (*run_stop_ms_ - *run_start_ms_) / kMsPerSecond;
+    log.time_to_train_s = (*run_stop_ms_ - *run_start_ms_) / base::kMsPerSecond;
   }
   return log;
 }

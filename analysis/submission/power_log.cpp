@@ -14,6 +14,7 @@
 #include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -24,7 +25,6 @@ namespace keys = mllog::keys;
 using Severity = mllog::Finding::Severity;
 
 constexpr char kLogRule[] = "power.log";
-constexpr double kMsPerSecond = 1000.0;
 /// Limits for readings in MLCommons' power measurement policy.
 constexpr double kLongestInterval_s = 1.0;
 constexpr std::int64_t kFewestSamples = 60;
@@ -235,11 +235,11 @@ bool Reader::bounds_are_clear(const Measured& measured) {
 void Reader::rate_measured(const Measured& measured) {
   const double measured_ms = measured.stop_ms - measured.start_ms;
   log_.samples = measured.samples;
-  log_.measured_s = measured_ms / kMsPerSecond;
+  log_.measured_s = measured_ms / base::kMsPerSecond;
   log_.sampling_interval_s = *log_.measured_s / static_cast<double>(measured.intervals);
   judge_sampling();
   if (!log_.conversion_efficiency) return;
-  const double energy_j = *log_.conversion_efficiency * measured.watt_ms / kMsPerSecond;
+  const double energy_j = *log_.conversion_efficiency * measured.watt_ms / base::kMsPerSecond;
   const double power_w = energy_j / *log_.measured_s;
   if (!std::isfinite(energy_j) || !std::isfinite(power_w)) {
     doubt("no energy, as the readings from start to stop add up to no number");

@@ -13,6 +13,7 @@
 
 #include "runner/base/fact_files.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace base {
 namespace {
@@ -22,7 +23,6 @@ using Json = nlohmann::json;
 /// Kinds of device and the number of each.
 using Counts = std::map<std::string, int>;
 
-constexpr double kMib = 1024.0 * 1024.0;
 constexpr double kBytesPerSector = 512.0;
 /// First AMD family whose sockets are connected by Infinity Fabric.
 constexpr std::int64_t kZenFamily = 23;
@@ -149,7 +149,7 @@ Modules modules(const fs::path& root) {
   if (found.bytes > 0.0) return found;
   for (const fs::path& controller : numbered(root / "sys/devices/system/edac/mc", "mc")) {
     for (const fs::path& dimm : numbered(controller, "dimm")) {
-      const double bytes = number(first_line(dimm / "size")) * kMib;
+      const double bytes = number(first_line(dimm / "size")) * base::kMebibyte;
       if (bytes <= 0.0) continue;
       const std::string type = trimmed(first_line(dimm / "dimm_mem_type").value_or(""));
       ++found.kinds[bytes_text(bytes) + (type.empty() ? "" : " " + type)];

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace mllog {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::string_view kBegin = ":::ML";
 constexpr std::string_view kMllRest = "L ";
 constexpr std::string_view kMlpRest = "Pv0.5";
-constexpr double kMsPerSecond = 1e3;
 constexpr std::size_t kShownBytes = 40;
 
 /// Keys of 0.5, some also used in logs of 0.6, and the current keys.
@@ -84,7 +84,7 @@ bool put_time(std::string_view seconds, Record& record) {
     return false;
   const std::optional<double> value = number_in(seconds);
   if (!value) return false;
-  record.time_ms = *value * kMsPerSecond;
+  record.time_ms = *value * base::kMsPerSecond;
   record.has_time = *value > 0.0;
   return true;
 }

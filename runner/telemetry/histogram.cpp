@@ -4,13 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace telemetry {
 
 namespace {
-
-constexpr double kNanosecond = 1e-9;
 
 /// Bucket i holds durations from kGrowth^i up to kGrowth^(i+1) nanoseconds.
 constexpr double kGrowth = 1.05;
@@ -49,19 +48,19 @@ double Histogram::quantile_s(double q) const {
   std::int64_t passed = 0;
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     passed += buckets_[bucket];
-    if (passed >= rank) return std::clamp(middle_ns(bucket) * kNanosecond, min_s(), max_s());
+    if (passed >= rank) return std::clamp(middle_ns(bucket) * base::kNanosecond, min_s(), max_s());
   }
   return max_s();
 }
 
 double Histogram::mean_s() const {
   if (count_ == 0) return 0.0;
-  return static_cast<double>(total_ns_) / static_cast<double>(count_) * kNanosecond;
+  return static_cast<double>(total_ns_) / static_cast<double>(count_) * base::kNanosecond;
 }
 
-double Histogram::min_s() const { return static_cast<double>(min_ns_) * kNanosecond; }
+double Histogram::min_s() const { return static_cast<double>(min_ns_) * base::kNanosecond; }
 
-double Histogram::max_s() const { return static_cast<double>(max_ns_) * kNanosecond; }
+double Histogram::max_s() const { return static_cast<double>(max_ns_) * base::kNanosecond; }
 
 nlohmann::json Histogram::to_json() const {
   nlohmann::json buckets = nlohmann::json::array();

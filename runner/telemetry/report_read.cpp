@@ -11,6 +11,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/telemetry/report_schema.h"
 
@@ -94,7 +95,6 @@ class Value {
 std::vector<StepBucket> read_buckets(const Value& in, std::int64_t steps) {
   const double growth = in["bucket_growth"].not_negative();
   if (!(growth > 1.0)) in["bucket_growth"].refuse("must be larger than 1");
-  constexpr double kNanosecond = 1e-9;
   constexpr std::int64_t kMostBuckets = 100000;
   const Value list = in["bucket_counts"];
   std::vector<StepBucket> buckets;
@@ -103,8 +103,8 @@ std::vector<StepBucket> read_buckets(const Value& in, std::int64_t steps) {
     if (list[i].array_size() != 2) list[i].refuse("must hold a bucket and its count");
     const auto bucket = static_cast<double>(list[i][0].integer(0, kMostBuckets));
     const std::int64_t count = list[i][1].integer(1, std::max<std::int64_t>(steps - sum, 1));
-    buckets.push_back({std::pow(growth, bucket) * kNanosecond,
-                       std::pow(growth, bucket + 1.0) * kNanosecond, count});
+    buckets.push_back({std::pow(growth, bucket) * base::kNanosecond,
+                       std::pow(growth, bucket + 1.0) * base::kNanosecond, count});
     const bool rises = i == 0 || buckets[i - 1].low_s < buckets[i].low_s;
     if (!rises || !std::isfinite(buckets[i].high_s)) list[i].refuse("must be finite, and rise");
     sum += count;

@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 
 namespace telemetry {
 
 namespace {
-
-constexpr double kNanosecond = 1e-9;
 
 std::size_t index(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
 std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
@@ -22,7 +21,7 @@ std::int64_t sum_of(const Row& row) {
 }
 
 double seconds_of(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) * kNanosecond;
+  return static_cast<double>(nanoseconds) * base::kNanosecond;
 }
 
 }  // namespace
@@ -219,7 +218,7 @@ double measured_scope_cost_s(const base::Clock& clock, Traced traced) {
   }
   const auto median = batches_ns.begin() + kBatches / 2;
   std::nth_element(batches_ns.begin(), median, batches_ns.end());
-  return static_cast<double>(*median) * kNanosecond / kScopesPerBatch;
+  return static_cast<double>(*median) * base::kNanosecond / kScopesPerBatch;
 }
 
 }  // namespace telemetry

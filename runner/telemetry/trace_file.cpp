@@ -8,17 +8,18 @@
 #include <string_view>
 #include <utility>
 
+#include "runner/base/units.h"
+
 namespace telemetry {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr int kTraceSchema = 1;
-constexpr double kNanosecond = 1e-9;
 constexpr std::size_t kTextBytes = 100 * 1024;
 
 double seconds_of(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) * kNanosecond;
+  return static_cast<double>(nanoseconds) * base::kNanosecond;
 }
 
 std::string dumped(const Json& json) {

@@ -10,6 +10,7 @@
 #include "analysis/findings/report.h"
 #include "analysis/oddities.h"
 #include "analysis/systems.h"
+#include "runner/base/units.h"
 
 namespace {
 
@@ -143,10 +144,10 @@ void expect_printed(double found, double printed, double last_digit, const char*
 }
 
 void expect_row(const SystemFacts& facts, const Row& row) {
-  constexpr double kMinute = 60.0, kPercent = 100.0;
   SCOPED_TRACE(row.system);
-  expect_printed(own_log::field(facts, "olympic_mean_s") / kMinute, row.time_min, 0.01, "time");
-  expect_printed(own_log::field(facts, "olympic_stdev_s") / kMinute, row.stdev_min,
+  expect_printed(own_log::field(facts, "olympic_mean_s") / base::kMinute, row.time_min, 0.01,
+                 "time");
+  expect_printed(own_log::field(facts, "olympic_stdev_s") / base::kMinute, row.stdev_min,
                  row.stdev_min < 1.0 ? 0.01 : 0.1, "spread");
   expect_printed(own_log::field(facts, "olympic_epochs_run"), row.epochs, 0.1, "epochs");
   expect_printed(own_log::field(facts, "olympic_mean_epoch_s"), row.epoch_s, 0.1, "epoch time");
@@ -157,10 +158,10 @@ void expect_row(const SystemFacts& facts, const Row& row) {
   expect_printed(own_log::field(facts, "variation_share"), row.component, 0.01, "variation");
   if (!facts.scaling) return;  // the smaller system is missing
   EXPECT_GT(row.efficiency, 0.0) << "not published";
-  expect_printed(kPercent * own_log::field(facts, "scaling_efficiency"), row.efficiency, 0.1,
+  expect_printed(base::kPercent * own_log::field(facts, "scaling_efficiency"), row.efficiency, 0.1,
                  "scale");
-  expect_printed(kPercent * own_log::field(facts, "train_scaling_efficiency"), row.train_efficiency,
-                 0.1, "scale of training");
+  expect_printed(base::kPercent * own_log::field(facts, "train_scaling_efficiency"),
+                 row.train_efficiency, 0.1, "scale of training");
 }
 
 TEST(JointAnalysis, GivesThePublishedFiguresOfTheRound) {

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/parallel/group_volumes.h"
 #include "workloads/parallel/replica.h"
 
 namespace cosmoflow {
 namespace {
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 std::int64_t total_of(const runner::MemoryNeeds& needs) {
   std::int64_t total = 0;
@@ -66,7 +65,7 @@ std::optional<Split> best_of(const Config& config, std::int64_t parts) {
 
 bool fits(const Config& config, std::int64_t bytes) {
   return config.memory_limit_gib == 0.0 ||
-         static_cast<double>(bytes) <= config.memory_limit_gib * kGiB;
+         static_cast<double>(bytes) <= config.memory_limit_gib * base::kGibibyte;
 }
 
 }  // namespace
@@ -114,7 +113,7 @@ SplitChoice choose_split(const Config& config, const nn::Optimizer& optimizer,
     throw base::ConfigError(fmt::format(
         "/training/memory_limit_gib: a rank needs {:.2f} GiB with samples in {} parts, expected at "
         "most {}; more parts take less",
-        static_cast<double>(choice.rank_bytes) / kGiB, to_text(config.split),
+        static_cast<double>(choice.rank_bytes) / base::kGibibyte, to_text(config.split),
         config.memory_limit_gib));
   }
   std::string reason = "whole samples fit every rank";
@@ -137,16 +136,17 @@ SplitChoice choose_split(const Config& config, const nn::Optimizer& optimizer,
       return choice;
     }
     least = std::min(least, choice.rank_bytes);
-    reason =
-        fmt::format("samples in {} parts take {:.2f} GiB of a rank, more than {}", to_text(*split),
-                    static_cast<double>(choice.rank_bytes) / kGiB, config.memory_limit_gib);
+    reason = fmt::format("samples in {} parts take {:.2f} GiB of a rank, more than {}",
+                         to_text(*split), static_cast<double>(choice.rank_bytes) / base::kGibibyte,
+                         config.memory_limit_gib);
   }
   throw base::ConfigError(fmt::format(
       "/training/sample_split: no number of parts suits {} ranks and {} samples of a pass: {}{}",
       place.ranks, pass, reason,
       least == std::numeric_limits<std::int64_t>::max()
           ? ""
-          : fmt::format("; the least is {:.2f} GiB", static_cast<double>(least) / kGiB)));
+          : fmt::format("; the least is {:.2f} GiB",
+                        static_cast<double>(least) / base::kGibibyte)));
 }
 
 nlohmann::json to_json(const SplitChoice& choice) {

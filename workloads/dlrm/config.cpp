@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "staging/staging_config.h"
 #include "workloads/optimizer/divisor_range.h"
 #include "workloads/optimizer/momentum_optimizers.h"
@@ -19,11 +20,10 @@ namespace {
 
 /// Training samples of the benchmark: days 0 to 22 of the Criteo Terabyte click logs.
 constexpr std::int64_t kCriteoTrainSamples = 4195197692;
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 base::Check<double> limit_range() {
   return {"must be 0, or from 1 byte to below 2^62 bytes", [](const double& gib) {
-            return gib == 0.0 || (gib * kGibibyte >= 1.0 && gib * kGibibyte < 0x1p62);
+            return gib == 0.0 || (gib * base::kGibibyte >= 1.0 && gib * base::kGibibyte < 0x1p62);
           }};
 }
 
@@ -72,7 +72,7 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
       in.choice("payload", config.payload, parallel::precisions(), "of floats between ranks");
   const double limit = in.optional<double>("memory_limit_gib", 0.0,
                                            "of a rank for its tables; 0: none", limit_range());
-  config.memory_limit_bytes = std::llround(limit * kGibibyte);
+  config.memory_limit_bytes = std::llround(limit * base::kGibibyte);
   config.replicate_up_to_rows = in.optional<std::int64_t>(
       "replicate_up_to_rows", 0, "tables of at most so many rows are on every rank",
       base::at_least(0));

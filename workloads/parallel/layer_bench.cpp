@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "runner/base/median.h"
+#include "runner/base/units.h"
 
 namespace parallel {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kNsPerS = 1e9;
 
 /// The products of one layer, each timed alone: totals over its passes.
 struct Alone {
@@ -110,8 +109,9 @@ void LayerBench::add_seconds(double seconds, const std::string& what) {
 void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json& result) {
   if (limit_) {
     while (limit_->repetitions() < options_.limit_repetitions) measure();
-    const auto mine = static_cast<std::int64_t>((limit_->seconds() + other_s_) * kNsPerS);
-    const double slowest = static_cast<double>(world_.allreduce_max(mine)) / kNsPerS;
+    const auto mine =
+        static_cast<std::int64_t>((limit_->seconds() + other_s_) * base::kNsPerSecond);
+    const double slowest = static_cast<double>(world_.allreduce_max(mine)) / base::kNsPerSecond;
     const double limit = static_cast<double>(batch_ * world_.size()) / slowest;
     result["limit_samples_per_s"] = limit;
     result["fraction_of_limit"] = samples_per_s / limit;

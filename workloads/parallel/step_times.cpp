@@ -7,11 +7,10 @@
 
 #include "runner/base/median.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/units.h"
 
 namespace parallel {
 namespace {
-
-constexpr double kNsPerS = 1e9;
 
 std::vector<double> in_order(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -40,7 +39,7 @@ void StepTimes::time(const std::function<void()>& step) {
   step();
   const std::int64_t took = around_.telemetry.end_step();
   add_parts(1.0);
-  seconds_.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
+  seconds_.push_back(static_cast<double>(around_.world.allreduce_max(took)) / base::kNsPerSecond);
   if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
 }
 

@@ -12,6 +12,7 @@
 #include "analysis/definitions.h"
 #include "analysis/numbers.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -161,9 +162,8 @@ Bar bar_of(const std::string& name, const Runs& runs) {
       at->max_s += part.max_s / n;
     }
   }
-  constexpr double kPercent = 100.0;
   for (Part& part : bar.parts) {
-    if (bar.wall_s > 0.0) part.percent = kPercent * part.mean_s / bar.wall_s;
+    if (bar.wall_s > 0.0) part.percent = base::kPercent * part.mean_s / bar.wall_s;
   }
   return bar;
 }

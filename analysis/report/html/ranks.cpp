@@ -10,6 +10,7 @@
 #include "analysis/definitions.h"
 #include "analysis/numbers.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
@@ -19,7 +20,7 @@ using Kind = HtmlTable::Kind;
 
 /// Limits of the runs shown rank by rank and of the ranks per run; JSON and CSV have the rest.
 constexpr std::size_t kMostRuns = 10, kMostRanks = 64, kMostTimelineRanks = 16;
-constexpr double kMilli = 1e3, kPercent = 100.0;
+constexpr double kMilli = 1e3;
 
 std::string of_run(const std::string& what, const RunReport& run) {
   return fmt::format("{}: {}", what, run.name);
@@ -49,7 +50,7 @@ void add_rank_parts(const RunReport& run, int number, std::ptrdiff_t of_runs,
       double wall_s = 0.0;
       for (const double one : telemetry.by_rank[i].seconds) wall_s += one;
       seconds.push_back(charted(value));
-      percent.push_back(charted(wall_s > 0.0 ? kPercent * value / wall_s : 0.0));
+      percent.push_back(charted(wall_s > 0.0 ? base::kPercent * value / wall_s : 0.0));
     }
     parts.push_back(
         {{"name", telemetry.subsystems.parts[p].name}, {"seconds", seconds}, {"percent", percent}});

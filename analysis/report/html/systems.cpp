@@ -15,6 +15,7 @@
 #include "analysis/numbers.h"
 #include "analysis/system_fields.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
@@ -23,7 +24,6 @@ using Json = nlohmann::ordered_json;
 using Systems = std::vector<const SystemReport*>;
 using Kind = HtmlTable::Kind;
 
-constexpr double kMinute = 60.0;
 /// Most rows of the chart of spreads.
 constexpr std::size_t kMostSpreads = 60;
 /// Kinds of hardware with a colour each; the others share one.
@@ -78,8 +78,8 @@ Json budget_lines(const Systems& systems) {
     const double hours = std::pow(10.0, decade);
     lines.push_back({{"name", fmt::format("{:g} unit hours", hours)},
                      {"points",
-                      {{charted(few), charted(hours * kMinute / few)},
-                       {charted(many), charted(hours * kMinute / many)}}}});
+                      {{charted(few), charted(hours * base::kMinute / few)},
+                       {charted(many), charted(hours * base::kMinute / many)}}}});
   }
   return lines;
 }
@@ -92,8 +92,8 @@ FigureTable joint_table(const Systems& systems) {
   };
   constexpr Column kColumns[] = {{"units", "compute_units", 1.0},
                                  {"batch", "global_batch_size", 1.0},
-                                 {"TTT min", "olympic_mean_s", 1.0 / kMinute},
-                                 {"+- min", "olympic_stdev_s", 1.0 / kMinute},
+                                 {"TTT min", "olympic_mean_s", 1.0 / base::kMinute},
+                                 {"+- min", "olympic_stdev_s", 1.0 / base::kMinute},
                                  {"epochs", "olympic_epochs_run", 1.0},
                                  {"s/epoch", "olympic_mean_epoch_s", 1.0},
                                  {"samples/s/unit", "epoch_throughput_per_unit", 1.0},
@@ -148,8 +148,8 @@ void add_scale(const std::string& benchmark, int number, const Systems& all,
       systems, [](const SystemReport& one) { return or_unknown(one.facts.hardware()); },
       [](const SystemReport& one) {
         const auto deviation = one.facts.olympic_stdev_s;
-        return point(*one.facts.compute_units, *one.facts.olympic_mean_s / kMinute, one,
-                     deviation ? std::optional(*deviation / kMinute) : std::nullopt);
+        return point(*one.facts.compute_units, *one.facts.olympic_mean_s / base::kMinute, one,
+                     deviation ? std::optional(*deviation / base::kMinute) : std::nullopt);
       });
   const Json chart = {{"id", fmt::format("scale{}", number)},
                       {"kind", "points"},
@@ -231,11 +231,11 @@ void add_spread(const std::string& benchmark, int number, const std::vector<Spre
   for (std::size_t i = 0; i < shown; ++i) {
     Json values = Json::array();
     for (const RunReport* run : spreads[i].runs) {
-      values.push_back(
-          {charted(*run->facts.ttt_s / kMinute), base::printable(run->path.filename().string())});
+      values.push_back({charted(*run->facts.ttt_s / base::kMinute),
+                        base::printable(run->path.filename().string())});
       if (!table.row()) continue;
       table.cell(run->name);
-      table.cell(short_number(*run->facts.ttt_s / kMinute));
+      table.cell(short_number(*run->facts.ttt_s / base::kMinute));
     }
     rows.push_back({{"name", base::printable(label_of(*spreads[i].system))}, {"values", values}});
   }

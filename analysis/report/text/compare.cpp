@@ -9,6 +9,7 @@
 #include "analysis/fields.h"
 #include "analysis/findings/comparison_definitions.h"
 #include "analysis/report/text/page.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
@@ -19,7 +20,7 @@ using comparison::FigureComparison;
 using comparison::RunComparison;
 using comparison::TelemetryComparison;
 
-constexpr double kMinute = 60.0, kPercent = 100.0, kMilli = 1e3;
+constexpr double kMilli = 1e3;
 /// Most lines of each kind; the rest is only counted. JSON has all.
 constexpr std::size_t kMostDifferences = 25, kMostLayers = 12, kMostWaiting = 5;
 
@@ -68,8 +69,8 @@ void write_sides(TextPage& page, const ComparedGroup& group) {
     const auto spread = facts.olympic_mean_s ? facts.olympic_stdev_s : facts.ttt_stdev_s;
     std::vector<std::string> row = {side.label,
                                     fmt::format("{} of {}", facts.successful, facts.runs),
-                                    time ? number_text(*time / kMinute) : "-",
-                                    spread ? fmt::format("{:.3g}", *spread / kMinute) : "-",
+                                    time ? number_text(*time / base::kMinute) : "-",
+                                    spread ? fmt::format("{:.3g}", *spread / base::kMinute) : "-",
                                     optional_text(facts.compute_units, 1.0, 0),
                                     page.shown(to_text(facts.global_batch_size))};
     if (discloses) {
@@ -132,12 +133,13 @@ void write_subsystems(TextPage& page, const std::string& first, const std::strin
   table.add_column(defined(page, first + " apart s", "ranks_apart_s"), Align::kRight);
   table.add_column(second + " apart s", Align::kRight);
   for (const comparison::SubsystemDifference& one : inside.subsystems) {
-    table.add_row({page.defined(one.name, one.name, one.definition), number_text(one.first_s),
-                   number_text(one.second_s), fmt::format("{:+.4g}", one.difference_s()),
-                   inside.first_wall_s > 0.0
-                       ? fmt::format("{:+.1f}", kPercent * one.difference_s() / inside.first_wall_s)
-                       : "-",
-                   number_text(one.first_spread_s), number_text(one.second_spread_s)});
+    table.add_row(
+        {page.defined(one.name, one.name, one.definition), number_text(one.first_s),
+         number_text(one.second_s), fmt::format("{:+.4g}", one.difference_s()),
+         inside.first_wall_s > 0.0
+             ? fmt::format("{:+.1f}", base::kPercent * one.difference_s() / inside.first_wall_s)
+             : "-",
+         number_text(one.first_spread_s), number_text(one.second_spread_s)});
   }
   page.table(table);
 }

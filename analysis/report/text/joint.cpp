@@ -11,14 +11,13 @@
 #include "analysis/findings/report.h"
 #include "analysis/numbers.h"
 #include "analysis/system_fields.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
 
 using Align = TextTable::Align;
 using Systems = std::vector<const SystemReport*>;
-
-constexpr double kMinute = 60.0, kPercent = 100.0;
 
 std::string fixed(const std::optional<double>& value, double factor, int decimals) {
   if (!value) return "-";
@@ -90,8 +89,8 @@ void write_times(TextPage& page, const Systems& systems) {
   table.text("division", "division", division);
   table.number("units", "compute_units", 1.0, 0);
   table.number("batch", "global_batch_size", 1.0, 0);
-  table.number("TTT min", "olympic_mean_s", 1.0 / kMinute, 2);
-  table.number("+-", "olympic_stdev_s", 1.0 / kMinute, 2);
+  table.number("TTT min", "olympic_mean_s", 1.0 / base::kMinute, 2);
+  table.number("+-", "olympic_stdev_s", 1.0 / base::kMinute, 2);
   table.number("epochs", "olympic_epochs_run", 1.0, 1);
   table.number("s/epoch", "olympic_mean_epoch_s", 1.0, 1);
   table.number("samples/s/unit", "epoch_throughput_per_unit", 1.0, 2);
@@ -118,10 +117,10 @@ void write_disclosure(TextPage& page, const Systems& systems) {
 void write_shares(TextPage& page, const Systems& systems) {
   page.heading("Staging, evaluation and budget", {});
   SystemTable table(page);
-  table.staging("staging min", "olympic_staging_in_run_s", 1.0 / kMinute, 2);
-  table.staging("staging %", "staging_fraction", kPercent, 1);
+  table.staging("staging min", "olympic_staging_in_run_s", 1.0 / base::kMinute, 2);
+  table.staging("staging %", "staging_fraction", base::kPercent, 1);
   table.staging("epochs' worth", "staging_to_epoch_ratio", 1.0, 2);
-  table.number("eval %", "eval_fraction", kPercent, 1);
+  table.number("eval %", "eval_fraction", base::kPercent, 1);
   table.number("unit hours", "compute_unit_hours", 1.0, 1);
   table.write(systems);
   page.paragraph(
@@ -134,7 +133,7 @@ void write_variation(TextPage& page, const Systems& systems) {
   if (varied.empty()) return;
   page.heading("Variation from run to run", {});
   SystemTable table(page);
-  table.number("first component %", "variation_share", kPercent, 1);
+  table.number("first component %", "variation_share", base::kPercent, 1);
   table.number("epochs", "variation_epochs", 1.0, 2);
   table.number("s/epoch", "variation_epoch_s", 1.0, 2);
   table.number("correlation", "variation_correlation", 1.0, 2);
@@ -170,8 +169,8 @@ void write_scaling(TextPage& page, const Systems& systems,
     return label_of(*by_name.at(system.facts.scaling->base));
   });
   table.number("units x", "scaling_units", 1.0, 2);
-  table.number("efficiency %", "scaling_efficiency", kPercent, 1);
-  table.number("of training %", "train_scaling_efficiency", kPercent, 1);
+  table.number("efficiency %", "scaling_efficiency", base::kPercent, 1);
+  table.number("of training %", "train_scaling_efficiency", base::kPercent, 1);
   table.write(scaled_up);
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/numbers.h"
 #include "runner/base/ceil_div.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -20,7 +21,6 @@ using Align = TextTable::Align;
 constexpr std::size_t kShownEvaluations = 24;
 constexpr std::size_t kShownStragglers = 8;
 constexpr std::size_t kBarColumns = 20;
-constexpr double kMinute = 60.0;
 /// A run of fewer epochs says nothing about the time of an epoch.
 constexpr double kEpochWorthTelling = 0.1;
 
@@ -177,7 +177,7 @@ void write_provenance(TextPage& page, const RunTelemetry& telemetry) {
 
 std::string seconds_text(double seconds) {
   const std::string text = fmt::format("{:.3f} s", seconds);
-  return seconds < kMinute ? text : text + " (" + duration_text(seconds) + ")";
+  return seconds < base::kMinute ? text : text + " (" + duration_text(seconds) + ")";
 }
 
 void write_time_heading(TextPage& page, const RunTelemetry& telemetry) {

@@ -13,13 +13,12 @@
 #include "analysis/numbers.h"
 #include "analysis/report/text/table.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
 
 using Align = TextTable::Align;
-
-constexpr double kMsPerSecond = 1000.0;
 
 std::string minutes(const std::optional<double>& seconds) {
   return seconds ? short_number(minutes_of(seconds)) : "infinite";
@@ -29,7 +28,7 @@ std::string minutes(const std::optional<double>& seconds) {
 std::string launch_of(const std::optional<double>& launched_ms) {
   if (!launched_ms) return "-";
   return fmt::format("{:%Y-%m-%d %H:%M:%S}",
-                     fmt::gmtime(static_cast<std::time_t>(*launched_ms / kMsPerSecond)));
+                     fmt::gmtime(static_cast<std::time_t>(*launched_ms / base::kMsPerSecond)));
 }
 
 /// The windows that contain a run: "1", "2 to 5".

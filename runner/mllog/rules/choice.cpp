@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "runner/base/error.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -102,8 +103,7 @@ std::string flags(const Wanted& wanted) {
 }
 
 std::string date_of(double time_ms) {
-  constexpr double kMsPerSecond = 1e3;
-  const auto time = static_cast<std::time_t>(time_ms / kMsPerSecond);
+  const auto time = static_cast<std::time_t>(time_ms / base::kMsPerSecond);
   std::tm parts{};
   ::gmtime_r(&time, &parts);
   std::array<char, 16> text{};

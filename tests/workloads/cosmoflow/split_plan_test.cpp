@@ -7,6 +7,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "runner/base/units.h"
 #include "workloads/optimizer/optimizer_config.h"
 
 namespace cosmoflow {
@@ -15,8 +16,6 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 /// Samples of 16^3 voxels.
 json small() {
@@ -106,7 +105,7 @@ TEST(SplitChoice, IsMorePartsWhereMemoryIsShort) {
   in_parts["training"]["sample_split"] = {{"depth", 2}};
   const std::int64_t least = choice_of(in_parts, 2).rank_bytes;
   ASSERT_LT(least, whole.rank_bytes);
-  object["training"]["memory_limit_gib"] = static_cast<double>(least) / kGiB;
+  object["training"]["memory_limit_gib"] = static_cast<double>(least) / base::kGibibyte;
   const SplitChoice choice = choice_of(object, 2);
   EXPECT_EQ(choice.split.parts(), 2);
   EXPECT_EQ(choice.rank_bytes, least);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 #include "runner/mllog/record_reader.h"
 #include "runner/mllog/rules/rule_book.h"
 
@@ -176,9 +177,8 @@ int place(const std::string& key) {
 
 std::string text_of(const Line& line, LogFormat format) {
   if (format == LogFormat::kMll) {
-    constexpr double kMsPerSecond = 1e3;
     return fmt::format(":::MLL {:.6f} {}: {{\"value\": {}, \"metadata\": {}}}\n",
-                       line.time_ms / kMsPerSecond, line.key, line.value, line.metadata);
+                       line.time_ms / base::kMsPerSecond, line.key, line.value, line.metadata);
   }
   return fmt::format(
       ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", "
