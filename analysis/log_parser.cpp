@@ -50,15 +50,18 @@ Position position_of(const mllog::Record& record) {
           finite(record.metadata.member(keys::kStepNum))};
 }
 
-class Collector {
+}  // namespace
+
+class LogCollector::Work {
  public:
-  explicit Collector(ParsedLog& log) : log_(log), kept_(role_count()) {}
+  explicit Work(const mllog::RecordReader& reader) : reader_(reader), kept_(role_count()) {}
 
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
-  /// `so_far`: number of records that were lost up to this line.
-  void note_swallowed(std::int64_t so_far, Place place);
-  void finish(const mllog::RecordReader& reader);
+  /// Notes the records that the reader lost up to the line at `place`.
+  void note_swallowed(Place place);
+  void finish();
+  ParsedLog take_log() { return std::move(log_); }
 
  private:
   /// Entries of log_ for one key; null before its first record.
@@ -95,7 +98,8 @@ class Collector {
     log_.findings.push_back(make_finding(rule, place, text));
   }
 
-  ParsedLog& log_;
+  const mllog::RecordReader& reader_;
+  ParsedLog log_;
   std::vector<Kept> kept_;  ///< by KeyRole::index
   std::int64_t order_ = 0;
   std::optional<double> previous_ms_;
@@ -103,7 +107,7 @@ class Collector {
   Place swallowed_place_;
 };
 
-void Collector::add(const mllog::Record& record) {
+void LogCollector::Work::add(const mllog::Record& record) {
   const KeyRole* const role = role_of(record.key);
   log_.format = record.format;
   if (record.has_time) note_time(record);
@@ -128,24 +132,25 @@ void Collector::add(const mllog::Record& record) {
   ++order_;
 }
 
-void Collector::add(const mllog::MalformedRecord& record) {
+void LogCollector::Work::add(const mllog::MalformedRecord& record) {
   if (++log_.malformed_records > kToldMalformed) return;
   tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
 }
 
 /// Reports a record that this reader accepts but others refuse.
-void Collector::note_fault(const mllog::Record& record) {
+void LogCollector::Work::note_fault(const mllog::Record& record) {
   if (++faulty_ > kToldMalformed) return;
   tell(Rule::kLooseRecord, place_of(record), "read, but " + std::string(record.fault));
 }
 
-void Collector::note_swallowed(std::int64_t so_far, Place place) {
+void LogCollector::Work::note_swallowed(Place place) {
+  const std::int64_t so_far = reader_.swallowed_records();
   if (so_far == swallowed_) return;
   if (swallowed_ == 0) swallowed_place_ = place;
   swallowed_ = so_far;
 }
 
-void Collector::note_time(const mllog::Record& record) {
+void LogCollector::Work::note_time(const mllog::Record& record) {
   const double time_ms = record.time_ms;
   if (previous_ms_ && time_ms < *previous_ms_) {
     ++log_.time_reversals;
@@ -169,7 +174,7 @@ void Collector::note_time(const mllog::Record& record) {
 }
 
 /// Counts odd event types, and metadata that is not an object.
-void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
+void LogCollector::Work::note_form(const mllog::Record& record, const KeyRole* role) {
   const std::string_view type = record.event_type.value_or("");
   const bool is_expected = role && type == role->event_type;
   if (!is_expected && !is_event_type(type)) {
@@ -183,7 +188,7 @@ void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
   }
 }
 
-void Collector::note_config(const mllog::Record& record, Kept& kept) {
+void LogCollector::Work::note_config(const mllog::Record& record, Kept& kept) {
   ++at(log_.counts, kept.count, record.key);
   if (kept.config == nullptr) {
     at(log_.config, kept.config, record.key) = {value_of(record.value.decoded()), order_, {}};
@@ -198,24 +203,24 @@ void Collector::note_config(const mllog::Record& record, Kept& kept) {
   if (std::find(others.begin(), others.end(), value) == others.end()) others.push_back(value);
 }
 
-void Collector::note_setting(const mllog::Record& record, Kept& kept) {
-  const std::string_view json = record.value.text();
+void LogCollector::Work::note_setting(const mllog::Record& record, Kept& kept) {
+  const std::string_view text = record.value.text();
   Setting& setting = at(log_.oddities.settings, kept.setting, record.key);
   if (++setting.count == 1) {
     setting.place = place_of(record);
-    if (json.size() <= kLongestSetting) setting.json = json;
+    if (text.size() <= kLongestSetting) setting.json = text;
     return;
   }
   if (setting.count == 2) setting.again = place_of(record);
-  if (json == setting.json || setting.json.empty() || !setting.other_json.empty()) return;
-  if (json.empty() || json.size() > kLongestSetting) return;
+  if (text == setting.json || setting.json.empty() || !setting.other_json.empty()) return;
+  if (text.empty() || text.size() > kLongestSetting) return;
   // 1 and 1.0 are the same value.
   if (record.value.decoded() == mllog::JsonText(setting.json).decoded()) return;
-  setting.other_json = json;
+  setting.other_json = text;
   setting.other_place = place_of(record);
 }
 
-void Collector::note_seed(const mllog::Record& record) {
+void LogCollector::Work::note_seed(const mllog::Record& record) {
   if (log_.seeds.size() == kKeptSeeds) return;
   const SeedRecord seed = seed_record(record);
   if (!seed.problem.empty()) return;
@@ -225,7 +230,7 @@ void Collector::note_seed(const mllog::Record& record) {
   }
 }
 
-void Collector::note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept) {
+void LogCollector::Work::note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept) {
   const bool is_block = role.label == keys::kFirstEpochNum;
   const std::optional<double> number = finite(record.metadata.member(role.label));
   std::optional<double> epochs;
@@ -236,7 +241,7 @@ void Collector::note_mark(const mllog::Record& record, const KeyRole& role, Kept
   if (record.key == keys::kRunStop && marks.size() == 1) note_run_stop(record);
 }
 
-void Collector::note_run_stop(const mllog::Record& record) {
+void LogCollector::Work::note_run_stop(const mllog::Record& record) {
   const mllog::JsonText status = record.metadata.member(keys::kStatus);
   if (!status.is_absent()) log_.status = value_of(status.decoded());
   log_.stopped_at = position_of(record);
@@ -246,8 +251,8 @@ void Collector::note_run_stop(const mllog::Record& record) {
 }
 
 /// Counts a record without epoch number. Later rounds allow a step or a number of samples instead.
-void Collector::note_number(const mllog::Record& record, std::string_view label,
-                            const std::optional<double>& number) {
+void LogCollector::Work::note_number(const mllog::Record& record, std::string_view label,
+                                     const std::optional<double>& number) {
   if (number || !record.metadata.member(keys::kStepNum).is_absent() ||
       !record.metadata.member(keys::kSamplesCount).is_absent()) {
     return;
@@ -255,7 +260,7 @@ void Collector::note_number(const mllog::Record& record, std::string_view label,
   count(log_.oddities.without_epoch_num[std::string(record.key)], record, label);
 }
 
-Sample Collector::sample_of(const mllog::Record& record) const {
+Sample LogCollector::Work::sample_of(const mllog::Record& record) const {
   Sample sample;
   sample.time_ms = record.time_ms;
   sample.order = order_;
@@ -271,7 +276,7 @@ Sample Collector::sample_of(const mllog::Record& record) const {
   return sample;
 }
 
-void Collector::note_metric(const mllog::Record& record, Kept& kept) {
+void LogCollector::Work::note_metric(const mllog::Record& record, Kept& kept) {
   Sample sample = sample_of(record);
   if (!sample.value && sample.members.empty()) {
     count(log_.oddities.odd_metrics[std::string(record.key)], record,
@@ -286,7 +291,7 @@ void Collector::note_metric(const mllog::Record& record, Kept& kept) {
   at(log_.evaluations, kept.samples, record.key).push_back(std::move(sample));
 }
 
-void Collector::note_throughput(const mllog::Record& record) {
+void LogCollector::Work::note_throughput(const mllog::Record& record) {
   mllog::JsonText rate;
   if (record.key == keys::kThroughput) rate = record.value;
   if (record.key == keys::kTrackedStats) rate = record.value.member(keys::kThroughput);
@@ -296,7 +301,7 @@ void Collector::note_throughput(const mllog::Record& record) {
   log_.throughputs.push_back({record.time_ms, *value});
 }
 
-void Collector::note_target(const mllog::Record& record) {
+void LogCollector::Work::note_target(const mllog::Record& record) {
   if (record.key != keys::kQualityTarget || log_.own_target) return;
   const std::optional<double> value = finite(record.value);
   const auto direction = record.metadata.member(keys::kDirection).string();
@@ -313,7 +318,7 @@ void Collector::note_target(const mllog::Record& record) {
   log_.own_target = {falls ? keys::kEvalError : keys::kEvalAccuracy, {part}};
 }
 
-void Collector::note_not_finite(const mllog::Record& record) {
+void LogCollector::Work::note_not_finite(const mllog::Record& record) {
   // Only numbers written with a letter (NaN, Infinity, 1e999) can be not finite.
   const std::string_view text = record.value.text();
   const auto is_letter = [](char c) { return c >= 'A'; };
@@ -325,11 +330,11 @@ void Collector::note_not_finite(const mllog::Record& record) {
   count(seen[has_room ? std::string(record.key) : kFurtherKeys], record, text);
 }
 
-void Collector::finish(const mllog::RecordReader& reader) {
-  log_.bytes = reader.bytes();
-  log_.records = reader.records();
+void LogCollector::Work::finish() {
+  log_.bytes = reader_.bytes();
+  log_.records = reader_.records();
   log_.items = order_;
-  log_.other_lines = reader.other_lines();
+  log_.other_lines = reader_.other_lines();
   if (log_.malformed_records > kToldMalformed) {
     tell(Rule::kMalformedRecord, {},
          fmt::format("{} more malformed records", log_.malformed_records - kToldMalformed));
@@ -349,10 +354,8 @@ void Collector::finish(const mllog::RecordReader& reader) {
   }
   if (log_.records > 0) return;
   tell(Rule::kNoRecords, {},
-       fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader.lines()));
+       fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader_.lines()));
 }
-
-}  // namespace
 
 const Mark* ParsedLog::first(const std::string& key) const {
   const std::vector<Mark>& of_key = all(key);
@@ -365,28 +368,23 @@ const std::vector<Mark>& ParsedLog::all(const std::string& key) const {
   return found == marks.end() ? none : found->second;
 }
 
-struct LogCollector::Work {
-  explicit Work(const mllog::RecordReader& from) : reader(from) {}
-  const mllog::RecordReader& reader;
-  ParsedLog log;
-  Collector collector{log};
-
-  template <class Item>
-  void add(const Item& item) {
-    collector.add(item);
-    collector.note_swallowed(reader.swallowed_records(), {item.line, item.column});
-  }
-};
-
 LogCollector::LogCollector(const mllog::RecordReader& reader)
     : work_(std::make_unique<Work>(reader)) {}
 LogCollector::~LogCollector() = default;
-void LogCollector::add(const mllog::Record& record) { work_->add(record); }
-void LogCollector::add(const mllog::MalformedRecord& record) { work_->add(record); }
+
+void LogCollector::add(const mllog::Record& record) {
+  work_->add(record);
+  work_->note_swallowed(place_of(record));
+}
+
+void LogCollector::add(const mllog::MalformedRecord& record) {
+  work_->add(record);
+  work_->note_swallowed({record.line, record.column});
+}
 
 ParsedLog LogCollector::log() && {
-  work_->collector.finish(work_->reader);
-  return std::move(work_->log);
+  work_->finish();
+  return work_->take_log();
 }
 
 }  // namespace analysis

@@ -138,7 +138,7 @@ class LogCollector {
   ParsedLog log() &&;
 
  private:
-  struct Work;
+  class Work;
   std::unique_ptr<Work> work_;
 };
 

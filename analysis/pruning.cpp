@@ -12,12 +12,12 @@ namespace analysis {
 namespace {
 
 /// A span of time, and the number of instances that lie within it.
-struct Window {
+struct InstanceWindow {
   double start_ms = 0.0, stop_ms = 0.0;
   std::size_t count = 0;
 
   double rate() const { return static_cast<double>(count) / (stop_ms - start_ms); }
-  bool is_better_than(const Window& other) const {
+  bool is_better_than(const InstanceWindow& other) const {
     if (other.count == 0) return true;
     if (rate() != other.rate()) return rate() > other.rate();
     return count > other.count;
@@ -27,11 +27,11 @@ struct Window {
 using Indices = std::vector<std::size_t>;
 
 /// The window with the highest rate and at least `least` instances. `by_stop` is ordered by end.
-Window best_window(const std::vector<Instance>& instances, const Indices& by_stop,
-                   std::size_t least) {
-  Window best;
+InstanceWindow best_window(const std::vector<Instance>& instances, const Indices& by_stop,
+                           std::size_t least) {
+  InstanceWindow best;
   for (const std::size_t first : by_stop) {
-    Window window{instances[first].start_ms, 0.0, 0};
+    InstanceWindow window{instances[first].start_ms, 0.0, 0};
     for (const std::size_t i : by_stop) {
       if (instances[i].start_ms < window.start_ms) continue;
       window.stop_ms = instances[i].stop_ms;
@@ -83,7 +83,7 @@ Pruning prune(const std::vector<Instance>& instances, std::size_t least) {
   Indices by_stop = usable(instances, pruning);
   if (by_stop.empty()) return pruning;
   // With fewer than `least`, none is left out for its times.
-  const Window best =
+  const InstanceWindow best =
       best_window(instances, by_stop, std::clamp<std::size_t>(least, 1, by_stop.size()));
   const double last_ms = instances[by_stop.back()].stop_ms;
   for (const std::size_t i : by_stop) {

@@ -6,7 +6,7 @@
 namespace analysis {
 namespace {
 
-using Table = std::vector<Field<RunFacts>>;
+using RunFields = std::vector<Field<RunFacts>>;
 
 Value count(std::size_t size) { return static_cast<std::int64_t>(size); }
 
@@ -37,7 +37,7 @@ Value epoch_unit(const RunFacts& facts) {
   return std::string(facts.blocks ? "block" : "epoch");
 }
 
-void add_file(Table& table) {
+void add_file(RunFields& table) {
   table.push_back(
       {"bytes", "bytes", "size of the log file", [](const RunFacts& f) { return Value(f.bytes); }});
   table.push_back({"records", "",
@@ -51,14 +51,14 @@ void add_file(Table& table) {
                    [](const RunFacts& f) { return Value(f.other_lines); }});
 }
 
-void add_config(Table& table) {
+void add_config(RunFields& table) {
   for (const std::string& key : config_keys()) {
     table.push_back({key, "", "first value in the log of " + key,
                      [key](const RunFacts& f) { return f.config_value(key); }});
   }
 }
 
-void add_order(Table& table) {
+void add_order(RunFields& table) {
   table.push_back({"time_reversals", "",
                    "records whose time_ms is smaller than that of the record before",
                    [](const RunFacts& f) { return Value(f.time_reversals); }});
@@ -73,7 +73,7 @@ void add_order(Table& table) {
                    [](const RunFacts& f) { return Value(f.resumed); }});
 }
 
-void add_window(Table& table) {
+void add_window(RunFields& table) {
   table.push_back({"run_start_ms", "ms since 1970", "time_ms of the first run_start",
                    [](const RunFacts& f) { return whole_if_possible(f.run_start_ms); }});
   table.push_back({"run_stop_ms", "ms since 1970", "time_ms of the first run_stop",
@@ -103,7 +103,7 @@ void add_window(Table& table) {
                    [](const RunFacts& f) { return optional_value(f.init_s); }});
 }
 
-void add_quality(Table& table) {
+void add_quality(RunFields& table) {
   table.push_back({"round", "",
                    "round whose target and number of runs apply: named by the path, else chosen by "
                    "date and benchmark of the log; the newest of those of a submission's logs",
@@ -159,7 +159,7 @@ void add_quality(Table& table) {
                    "position of the first evaluation at target", position_at_target});
 }
 
-void add_parts(Table& table) {
+void add_parts(RunFields& table) {
   table.push_back({"epoch_unit", "",
                    "what the log marks: epochs, or (without any epoch_start) blocks of epochs",
                    epoch_unit});
@@ -194,7 +194,7 @@ void add_parts(Table& table) {
                    [](const RunFacts& f) { return optional_value(f.parts.other_s); }});
 }
 
-void add_progress(Table& table) {
+void add_progress(RunFields& table) {
   table.push_back(
       {"epochs_to_target", "epochs",
        "epochs up to the first evaluation at target: the distinct epoch numbers up to "
@@ -240,8 +240,8 @@ void add_progress(Table& table) {
 }  // namespace
 
 const std::vector<Field<RunFacts>>& run_fields() {
-  static const Table table = [] {
-    Table fields;
+  static const RunFields table = [] {
+    RunFields fields;
     add_file(fields);
     add_config(fields);
     add_order(fields);

@@ -6,7 +6,7 @@
 namespace analysis {
 namespace {
 
-using Table = std::vector<Field<SystemFacts>>;
+using SystemFields = std::vector<Field<SystemFacts>>;
 
 Value share(const std::optional<double>& above, const std::optional<double>& below) {
   return optional_value(quotient(above, below));
@@ -39,7 +39,7 @@ Value olympic_files(const SystemFacts& facts) {
   return all;
 }
 
-void add_set(Table& table) {
+void add_set(SystemFields& table) {
   table.push_back({"benchmark", "", "submission_benchmark of the logs",
                    [](const SystemFacts& s) { return Value(s.benchmark); }});
   table.push_back({"runs", "", "logs in the folder itself (pruned_results, logs do not count)",
@@ -66,7 +66,7 @@ void add_set(Table& table) {
 
 Value text_value(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
-void add_disclosure(Table& table) {
+void add_disclosure(SystemFields& table) {
   table.push_back({"precision", "",
                    "the lowest numerical precision in linear layers, attention and communication, "
                    "of the first run that logs it",
@@ -83,7 +83,7 @@ void add_disclosure(Table& table) {
                    [](const SystemFacts& s) { return text_value(s.disclosed.config_filename); }});
 }
 
-void add_times(Table& table) {
+void add_times(SystemFields& table) {
   table.push_back({"ttt_min_s", "s", "smallest ttt_s of the successful runs",
                    [](const SystemFacts& s) { return optional_value(s.ttt_min_s); }});
   table.push_back({"ttt_max_s", "s", "largest ttt_s of the successful runs",
@@ -98,7 +98,7 @@ void add_times(Table& table) {
                    [](const SystemFacts& s) { return optional_value(s.epochs_mean); }});
 }
 
-void add_score(Table& table) {
+void add_score(SystemFields& table) {
   table.push_back(
       {"olympic_mean_s", "s",
        "mean ttt_s without the fastest and the slowest run (of unet3d four at each "
@@ -118,7 +118,7 @@ void add_score(Table& table) {
 }
 
 /// `part` of OlympicMeans as a figure "olympic_<name>".
-void add_mean(Table& table, const std::string& name, const std::string& unit,
+void add_mean(SystemFields& table, const std::string& name, const std::string& unit,
               std::optional<double> OlympicMeans::*part) {
   const bool harmonic = unit == "samples/s";
   table.push_back({"olympic_" + name, unit,
@@ -127,14 +127,14 @@ void add_mean(Table& table, const std::string& name, const std::string& unit,
                    [part](const SystemFacts& s) { return optional_value(s.olympic.*part); }});
 }
 
-void add_fraction(Table& table, const std::string& name, std::optional<double> OlympicMeans::*part,
-                  const std::string& source) {
+void add_fraction(SystemFields& table, const std::string& name,
+                  std::optional<double> OlympicMeans::*part, const std::string& source) {
   table.push_back({name, "", source + " / olympic_mean_s", [part](const SystemFacts& s) {
                      return share(s.olympic.*part, s.olympic_mean_s);
                    }});
 }
 
-void add_olympic_parts(Table& table) {
+void add_olympic_parts(SystemFields& table) {
   add_mean(table, "epochs_to_target", "epochs", &OlympicMeans::epochs_to_target);
   add_mean(table, "n_evals", "", &OlympicMeans::n_evals);
   add_mean(table, "staging_in_run_s", "s", &OlympicMeans::staging_in_run_s);
@@ -159,7 +159,7 @@ void add_olympic_parts(Table& table) {
        [](const SystemFacts& s) { return optional_value(s.train_throughput_per_unit()); }});
 }
 
-void add_description(Table& table) {
+void add_description(SystemFields& table) {
   table.push_back({"submitter", "", "who submits, from the submission's systems/<system>.json",
                    [](const SystemFacts& s) { return text_value(s.description.submitter); }});
   table.push_back({"division", "",
@@ -171,7 +171,7 @@ void add_description(Table& table) {
        [](const SystemFacts& s) { return text_value(s.hardware()); }});
 }
 
-void add_joint(Table& table) {
+void add_joint(SystemFields& table) {
   table.push_back({"olympic_stdev_s", "s",
                    "sample standard deviation of ttt_s of the runs in olympic_files",
                    [](const SystemFacts& s) { return optional_value(s.olympic_stdev_s); }});
@@ -201,7 +201,7 @@ Value part_value(const std::optional<Part>& part, T Part::*figure) {
   return part ? Value((*part).*figure) : Value();
 }
 
-void add_variation(Table& table) {
+void add_variation(SystemFields& table) {
   table.push_back(
       {"variation_share", "",
        "fraction of the variance of (log10 epochs_run, log10 mean_epoch_s) over the runs in "
@@ -221,7 +221,7 @@ void add_variation(Table& table) {
        [](const SystemFacts& s) { return part_value(s.variation, &Variation::correlation); }});
 }
 
-void add_scaling(Table& table) {
+void add_scaling(SystemFields& table) {
   table.push_back(
       {"scaling_base", "",
        "of the folders with the same benchmark and hardware whose "
@@ -239,7 +239,7 @@ void add_scaling(Table& table) {
        [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::train_efficiency); }});
 }
 
-void add_weak(Table& table) {
+void add_weak(SystemFields& table) {
   const auto models = [](const SystemFacts& s) { return s.ttta_s ? Value(s.successful) : Value(); };
   table.push_back({"ttta_s", "s",
                    "instances trained at the same time (folder weak/): largest run_stop - "
@@ -257,8 +257,8 @@ void add_weak(Table& table) {
 }  // namespace
 
 const std::vector<Field<SystemFacts>>& system_fields() {
-  static const Table table = [] {
-    Table fields;
+  static const SystemFields table = [] {
+    SystemFields fields;
     add_set(fields);
     add_disclosure(fields);
     add_times(fields);

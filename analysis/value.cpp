@@ -18,14 +18,14 @@ std::string double_text(double value) {
   return fmt::format("{:.6g}", value);
 }
 
-void flatten(const nlohmann::json& json, const std::string& path,
+void flatten(const nlohmann::json& value, const std::string& path,
              std::vector<std::pair<std::string, std::string>>& flat) {
-  if (json.is_object()) {
-    for (const auto& [key, member] : json.items()) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
       flatten(member, path.empty() ? key : path + "." + key, flat);
     }
-  } else if (!json.is_null()) {
-    flat.emplace_back(path, to_text(value_of(json)));
+  } else if (!value.is_null()) {
+    flat.emplace_back(path, to_text(value_of(value)));
   }
 }
 
@@ -37,25 +37,25 @@ std::vector<std::pair<std::string, std::string>> flat_members(const nlohmann::js
   return flat;
 }
 
-Value value_of(const nlohmann::json& json) {
-  switch (json.type()) {
+Value value_of(const nlohmann::json& value) {
+  switch (value.type()) {
     case nlohmann::json::value_t::null:
       return {};
     case nlohmann::json::value_t::boolean:
-      return json.get<bool>();
+      return value.get<bool>();
     case nlohmann::json::value_t::number_integer:
-      return json.get<std::int64_t>();
+      return value.get<std::int64_t>();
     case nlohmann::json::value_t::number_unsigned: {
-      const auto number = json.get<std::uint64_t>();
+      const auto number = value.get<std::uint64_t>();
       if (std::in_range<std::int64_t>(number)) return static_cast<std::int64_t>(number);
       return number;
     }
     case nlohmann::json::value_t::number_float:
-      return json.get<double>();
+      return value.get<double>();
     case nlohmann::json::value_t::string:
-      return json.get<std::string>();
+      return value.get<std::string>();
     default:
-      return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 }
 

@@ -15,7 +15,7 @@ namespace analysis {
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
 
 /// The value of a log record.
-Value value_of(const nlohmann::json& json);
+Value value_of(const nlohmann::json& value);
 nlohmann::json to_json(const Value& value);
 
 /// The members of an object at any depth, "machine.cpu" and to_text() of the value; lists are

@@ -11,17 +11,17 @@
 #include <system_error>
 
 #include "runner/base/error.h"
+#include "runner/result_files.h"
 
 namespace runner {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "checkpoint_";
+constexpr std::string_view kCheckpointPrefix = "checkpoint_";
 constexpr std::string_view kStep = "_step_";
 constexpr std::string_view kEnding = ".h5";
 constexpr std::string_view kPartEnding = ".h5.part";
-constexpr std::string_view kRunPrefix = "result_";
 constexpr std::string_view kRunEnding = ".checkpoints";
 
 /// Removes the prefix `word` from `text`.
@@ -42,7 +42,7 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 /// Parses "checkpoint_<number>_step_<steps><ending>".
 std::optional<CheckpointFile> parse_name(std::string_view name, std::string_view ending) {
   CheckpointFile file;
-  if (!take(name, kPrefix)) return std::nullopt;
+  if (!take(name, kCheckpointPrefix)) return std::nullopt;
   const auto number = take_number(name);
   if (!number || !take(name, kStep)) return std::nullopt;
   const auto steps = take_number(name);
@@ -68,7 +68,7 @@ std::vector<std::string> run_folders(const std::string& root) {
   std::vector<std::pair<std::int64_t, std::string>> found;
   for (const std::string& name : names_in(root)) {
     std::string_view rest = name;
-    if (!take(rest, kRunPrefix)) continue;
+    if (!take(rest, kResultPrefix)) continue;
     const auto number = take_number(rest);
     if (number && rest == kRunEnding) found.emplace_back(*number, root + "/" + name);
   }
@@ -88,11 +88,11 @@ std::vector<std::string> newest_first(const std::string& folder) {
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder, std::int64_t number, std::int64_t steps) {
-  return fmt::format("{}/{}{:04}{}{}{}", folder, kPrefix, number, kStep, steps, kEnding);
+  return fmt::format("{}/{}{:04}{}{}{}", folder, kCheckpointPrefix, number, kStep, steps, kEnding);
 }
 
 std::string folder_of_run(const std::string& root, std::int64_t result_number) {
-  return fmt::format("{}/{}{}{}", root, kRunPrefix, result_number, kRunEnding);
+  return fmt::format("{}/{}{}{}", root, kResultPrefix, result_number, kRunEnding);
 }
 
 std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {

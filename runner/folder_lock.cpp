@@ -28,7 +28,7 @@ namespace runner {
 namespace {
 
 constexpr char kFile[] = "owner.lock";
-constexpr std::chrono::milliseconds kLookEvery(250);
+constexpr std::chrono::milliseconds kLockLookEvery(250);
 constexpr int kAbsentLooks = 4;
 /// Other runs may take and remove the file while we open it.
 constexpr int kMostTries = 100;
@@ -97,7 +97,7 @@ bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
   int absent = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (!before.empty() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kLockLookEvery);
     const std::string now = content(owner.live_file);
     // The file is gone: the run has ended, unless a network file system lags.
     absent = now.empty() ? absent + 1 : 0;
@@ -139,7 +139,7 @@ std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const Fo
     if (!is_at(path, file.get())) continue;
     const auto owner = owner_in(file.get());
     if (!owner && locked == Locked::kByOther) {
-      std::this_thread::sleep_for(kLookEvery);  // the holder is about to write its name
+      std::this_thread::sleep_for(kLockLookEvery);  // the holder is about to write its name
       continue;
     }
     if (owner && may_live(locked, *owner, patience_s)) {

@@ -11,7 +11,7 @@ namespace runner {
 namespace {
 
 /// The most culprits and groups of waiting ranks that a message names; more would obscure it.
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMostNamedRanks = 4;
 
 std::string place(const RankState& state) {
   return state.call.empty() ? state.doing : fmt::format("{} ({})", state.doing, state.call);
@@ -67,9 +67,10 @@ class Message {
 
   template <class Clause>
   void add_each(const std::vector<const Seen*>& ranks, Clause clause) {
-    for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i) add(clause(*ranks[i]));
-    if (ranks.size() > kMostNamed) {
-      add(fmt::format("and so have {} more", ranks.size() - kMostNamed));
+    for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamedRanks); ++i)
+      add(clause(*ranks[i]));
+    if (ranks.size() > kMostNamedRanks) {
+      add(fmt::format("and so have {} more", ranks.size() - kMostNamedRanks));
     }
   }
 
@@ -78,7 +79,7 @@ class Message {
     for (const Seen* rank : ranks) by_place[place(rank->state)].push_back(rank->state.rank);
     std::size_t named = 0;
     for (const auto& [where, who] : by_place) {
-      if (named++ == kMostNamed) return add("others wait elsewhere");
+      if (named++ == kMostNamedRanks) return add("others wait elsewhere");
       add(who.size() == 1 ? fmt::format("rank {} waits in {}", rank_list(who), where)
                           : fmt::format("ranks {} wait in {}", rank_list(who), where));
     }

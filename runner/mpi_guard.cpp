@@ -18,15 +18,14 @@
 #include "runner/blocked_signals.h"
 #include "runner/launch/local_ranks.h"
 #include "runner/launcher_end.h"
+#include "runner/longest_look.h"
 
 namespace runner {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLookEvery(200);
-/// A longer pause between two looks means that this process was stopped; this much of it counts.
-constexpr double kLongestLookS = 1.0;
+constexpr std::chrono::milliseconds kGuardLookEvery(200);
 /// Delays that let the best informed ranks print first. The first rank of a host that lacks a rank
 /// prints at once; then follow rank 0, the first ranks of other hosts, and all others.
 constexpr double kRootsDelayS = 2.0, kFirstsDelayS = 5.0, kLastDelayS = 8.0;
@@ -54,7 +53,7 @@ class Waiter {
     std::unique_lock lock(mutex);
     auto looked_at = SteadyClock::now();
     for (double passed_s = 0.0; passed_s < seconds;) {
-      bell.wait_for(lock, stop, kLookEvery, [] { return false; });
+      bell.wait_for(lock, stop, kGuardLookEvery, [] { return false; });
       if (stop.stop_requested()) return false;
       const auto now = SteadyClock::now();
       const std::chrono::duration<double> pause = now - looked_at;

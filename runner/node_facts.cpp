@@ -24,7 +24,6 @@ using Facts = std::map<std::string, Json>;
 constexpr double kEqualBytes = 0.01;
 /// The most nodes that a line names individually.
 constexpr std::size_t kNamedHosts = 8;
-constexpr char kHost[] = "host";
 constexpr char kNotKnown[] = "(not known)";
 
 /// Variables of launchers and schedulers describe a rank or a job, not the node.
@@ -57,12 +56,12 @@ void flatten(const Json& value, const std::string& path, Facts& facts) {
     return;
   }
   for (const auto& [key, member] : value.items()) {
-    if (path.empty() && key == kHost) continue;
+    if (path.empty() && key == base::kHostKey) continue;
     flatten(member, path.empty() ? key : path + "." + key, facts);
   }
 }
 
-std::string host_of(const Json& node) { return node.value(kHost, std::string("unknown")); }
+std::string host_of(const Json& node) { return node.value(base::kHostKey, std::string("unknown")); }
 
 bool counts_bytes(const std::string& fact) { return fact.ends_with("_bytes"); }
 
@@ -113,14 +112,16 @@ std::string hosts_text(const std::vector<std::string>& hosts, bool is_first) {
 
 Json node_facts(const Json& libraries) {
   Json machine = base::machine_facts();
-  const std::string host = machine.value(kHost, std::string("unknown"));
+  const std::string host = machine.value(base::kHostKey, std::string("unknown"));
   Json environment = Json::object();
-  for (const auto& [name, value] : machine.at("environment").items()) {
+  for (const auto& [name, value] : machine.at(base::kEnvironmentKey).items()) {
     if (!belongs_to_rank(name)) environment[name] = value;
   }
-  for (const char* of_rank : {kHost, "affinity", "usable_cpus"}) machine.erase(of_rank);
-  machine["environment"] = environment;
-  return {{kHost, host},
+  for (const char* of_rank : {base::kHostKey, base::kAffinityKey, base::kUsableCpusKey}) {
+    machine.erase(of_rank);
+  }
+  machine[base::kEnvironmentKey] = environment;
+  return {{base::kHostKey, host},
           {"build", base::build_facts()},
           {"libraries", libraries},
           {"machine", machine},

@@ -10,19 +10,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Keys of facts that belong to a rank or name a host, and say nothing about the machine.
-constexpr char kEnvironment[] = "environment";
-constexpr char kHost[] = "host";
-constexpr char kAffinity[] = "affinity";
-constexpr char kUsable[] = "usable_cpus";
-
 /// The facts of `machine` that differ from those of `first`, except per-rank ones and the host's
 /// name.
 Json differing(const Json& machine, const Json& first) {
   Json facts = Json::object();
   for (const auto& [key, value] : machine.items()) {
-    const bool ranks_own =
-        key == kEnvironment || key == kHost || key == kAffinity || key == kUsable;
+    const bool ranks_own = key == base::kEnvironmentKey || key == base::kHostKey ||
+                           key == base::kAffinityKey || key == base::kUsableCpusKey;
     if (!ranks_own && first.value(key, Json()) != value) facts[key] = value;
   }
   return facts;
@@ -46,7 +40,7 @@ Json gather_provenance(const Communicator& world, const Topology& topology, cons
     const Json machine = Json::parse(machines[r]);
     Json difference = differing(machine, facts);
     if (difference.empty()) continue;
-    difference[kHost] = machine.value(kHost, Json());
+    difference[base::kHostKey] = machine.value(base::kHostKey, Json());
     provenance["other_nodes"].push_back(difference);
   }
   return provenance;

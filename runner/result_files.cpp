@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "result_";
 constexpr char kCutOff[] = "/cut_off";
 
 std::int64_t highest_number(const std::string& folder) {
@@ -34,8 +33,8 @@ std::int64_t highest_number(const std::string& folder) {
 }  // namespace
 
 std::int64_t result_number(std::string_view name) {
-  if (!name.starts_with(kPrefix)) return 0;
-  name.remove_prefix(kPrefix.size());
+  if (!name.starts_with(kResultPrefix)) return 0;
+  name.remove_prefix(kResultPrefix.size());
   std::int64_t number = 0;
   const char* const last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data(), last, number);
@@ -48,7 +47,7 @@ ResultFiles::ResultFiles(std::string folder, std::int64_t number,
     : folder_(std::move(folder)), number_(number), log_(std::move(log)) {}
 
 std::string ResultFiles::path(const char* ending) const {
-  return fmt::format("{}/{}{}{}", folder_, kPrefix, number_, ending);
+  return fmt::format("{}/{}{}{}", folder_, kResultPrefix, number_, ending);
 }
 
 ResultFiles ResultFiles::claim(const std::string& folder) {
@@ -56,7 +55,7 @@ ResultFiles ResultFiles::claim(const std::string& folder) {
   const std::string owner = base::unique_token();
   for (std::int64_t number = std::max(highest_number(folder), highest_number(folder + kCutOff)) + 1;
        ; ++number) {
-    const std::string path = fmt::format("{}/{}{}.txt", folder, kPrefix, number);
+    const std::string path = fmt::format("{}/{}{}.txt", folder, kResultPrefix, number);
     if (!base::create_exclusively(path, owner)) continue;  // another run was faster
     return {folder, number, std::make_unique<mllog::FileSink>(path, mllog::LogFile::kClaimed)};
   }
@@ -68,7 +67,9 @@ std::vector<std::int64_t> result_numbers(const std::string& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const std::int64_t number = result_number(name);
-    if (number > 0 && name == fmt::format("{}{}.txt", kPrefix, number)) numbers.push_back(number);
+    if (number > 0 && name == fmt::format("{}{}.txt", kResultPrefix, number)) {
+      numbers.push_back(number);
+    }
   }
   if (error) throw base::system_error("cannot list " + folder, error.value());
   return numbers;

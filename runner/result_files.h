@@ -12,6 +12,9 @@
 
 namespace runner {
 
+/// The names of all files and folders of a run begin with this and its number.
+inline constexpr std::string_view kResultPrefix = "result_";
+
 /// The n of "result_<n>.anything"; 0 for other names.
 std::int64_t result_number(std::string_view name);
 

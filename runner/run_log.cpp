@@ -14,18 +14,18 @@ namespace runner {
 namespace {
 
 namespace keys = mllog::keys;
-using Json = mllog::LogWriter::Json;
+using OrderedJson = mllog::LogWriter::Json;
 
 /// Writes whole numbers as integers: some readers expect integers unless epochs are split.
-Json epochs(double count) {
+OrderedJson epochs(double count) {
   const auto whole = static_cast<std::int64_t>(count);
-  return static_cast<double>(whole) == count ? Json(whole) : Json(count);
+  return static_cast<double>(whole) == count ? OrderedJson(whole) : OrderedJson(count);
 }
 
-Json epoch_metadata(double epoch_num) { return {{keys::kEpochNum, epochs(epoch_num)}}; }
-Json epoch_metadata(std::int64_t epoch_num) { return {{keys::kEpochNum, epoch_num}}; }
+OrderedJson epoch_metadata(double epoch_num) { return {{keys::kEpochNum, epochs(epoch_num)}}; }
+OrderedJson epoch_metadata(std::int64_t epoch_num) { return {{keys::kEpochNum, epoch_num}}; }
 
-Json block_metadata(double first_epoch_num, double epoch_count) {
+OrderedJson block_metadata(double first_epoch_num, double epoch_count) {
   return {{keys::kFirstEpochNum, epochs(first_epoch_num)},
           {keys::kEpochCount, epochs(epoch_count)}};
 }

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kAttemptSchema = 1;
 constexpr std::int64_t kMostExitCode = 255;
 constexpr std::pair<const char*, MemberStatus> kStatuses[] = {
     {"success", MemberStatus::kSuccess},        {"target_missed", MemberStatus::kTargetMissed},
@@ -62,12 +62,9 @@ bool is_final(MemberStatus status) {
 }
 
 std::string to_text(const Attempt& attempt) {
-  Json json = {{"schema", kSchema},
-               {"member", attempt.member},
-               {"attempt", attempt.number},
-               {"owner", to_json(attempt.owner)},
-               {"started_ms", attempt.started_ms},
-               {"result", attempt.result}};
+  Json json = {{"schema", kAttemptSchema},         {"member", attempt.member},
+               {"attempt", attempt.number},        {"owner", to_json(attempt.owner)},
+               {"started_ms", attempt.started_ms}, {"result", attempt.result}};
   if (attempt.end) {
     json["end"] = {{"status", to_string(attempt.end->status)},
                    {"reason", attempt.end->reason},
@@ -81,7 +78,8 @@ Attempt parse_attempt(const std::string& text, const std::string& path) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   try {
     const base::ObjectReader in(json, path);
-    in.required<std::int64_t>("schema", "of this file", base::within(kSchema, kSchema));
+    in.required<std::int64_t>("schema", "of this file",
+                              base::within(kAttemptSchema, kAttemptSchema));
     Attempt attempt;
     attempt.member = in.required<std::int64_t>("member", "of the set", base::within(1, kMost));
     attempt.number = in.required<std::int64_t>("attempt", "of this member", base::within(1, kMost));

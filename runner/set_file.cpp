@@ -22,9 +22,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSetFileSchema = 1;
 constexpr std::int64_t kMostRuns = 1000000;
-constexpr char kConfig[] = "config";
+constexpr char kSetConfig[] = "config";
 constexpr char kOneByOne[] = "one_by_one";
 constexpr char kTogether[] = "together";
 
@@ -35,29 +35,30 @@ constexpr const char* kFreeKeys[] = {
 std::string text_of(const SetDefinition& set) {
   Json config = set.config;
   config.erase("seed");
-  const Json json = {{"schema", kSchema},
+  const Json json = {{"schema", kSetFileSchema},
                      {"runs", set.runs},
                      {"master_seed", set.master_seed},
                      {"mode", to_string(set.kind)},
                      {"ranks", set.ranks},
                      {"created_ms", set.created_ms},
                      {"created_by", base::unique_token()},
-                     {kConfig, std::move(config)}};
+                     {kSetConfig, std::move(config)}};
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 SetDefinition parse(const std::string& text, const std::string& path) {
   Json json = base::parse_strict_json(text, path, base::JsonComments::kRefused);
   SetDefinition set;
-  if (!json.is_object() || !json.contains(kConfig) || !json[kConfig].is_object()) {
+  if (!json.is_object() || !json.contains(kSetConfig) || !json[kSetConfig].is_object()) {
     throw base::DataError(path + ": /config: expected an object, found none");
   }
-  set.config = json[kConfig];
+  set.config = json[kSetConfig];
   rename_old_keys(set.config, path);
-  json.erase(kConfig);
+  json.erase(kSetConfig);
   try {
     const base::ObjectReader in(json, path);
-    in.required<std::int64_t>("schema", "of this file", base::within(kSchema, kSchema));
+    in.required<std::int64_t>("schema", "of this file",
+                              base::within(kSetFileSchema, kSetFileSchema));
     set.runs = in.required<std::int64_t>("runs", "members", base::within(2, kMostRuns));
     set.master_seed = in.required<std::uint64_t>("master_seed", "all seeds derive from it");
     set.kind = in.choice<SetKind>(

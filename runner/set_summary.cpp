@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kSchema = 1;
+constexpr int kSetSummarySchema = 1;
 /// A limit on rewrites: writers that keep disturbing each other would be a bug.
 constexpr int kMostWritings = 20;
 
@@ -48,7 +48,7 @@ Json set_facts(const std::string& folder, const SetDefinition& set,
   for (const Member& member : members) {
     list.push_back(facts_of(member, seeds[static_cast<std::size_t>(member.number - 1)]));
   }
-  return {{"schema", kSchema},
+  return {{"schema", kSetSummarySchema},
           {"kind", "set"},
           {"mode", to_string(set.kind)},
           {"folder", folder},

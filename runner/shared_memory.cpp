@@ -36,24 +36,14 @@ int ranks_of(MPI_Win window) {
   return ranks;
 }
 
-/// Freeing a window is collective: while an exception unwinds, other ranks may be elsewhere.
-struct WindowTraits {
-  using Raw = MPI_Win;
-  static Raw null() { return MPI_WIN_NULL; }
-  static void close(Raw window) {
-    if (is_finalized()) return;
-    if (std::uncaught_exceptions() == 0 || ranks_of(window) == 1) MPI_Win_free(&window);
-  }
-};
-
 /// The folder of Open MPI's shared memory files.
 std::string backing_folder() {
   const char* chosen = std::getenv("OMPI_MCA_osc_sm_backing_directory");
   return chosen != nullptr ? chosen : "/dev/shm";
 }
 
-/// Throws before the collective call if there is too little memory. TelemetryComparison that call,
-/// other ranks would wait, or be killed when touching a page that does not exist.
+/// Throws before the collective call if there is too little memory. Inside that call, other ranks
+/// would wait, or be killed when touching a page that does not exist.
 void require_room(const Communicator& node, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   void* probe =
@@ -78,6 +68,16 @@ void require_room(const Communicator& node, std::int64_t bytes) {
 }  // namespace
 
 struct SharedMemory::State {
+  /// Freeing a window is collective: while an exception unwinds, other ranks may be elsewhere.
+  struct WindowTraits {
+    using Raw = MPI_Win;
+    static Raw null() { return MPI_WIN_NULL; }
+    static void close(Raw window) {
+      if (is_finalized()) return;
+      if (std::uncaught_exceptions() == 0 || ranks_of(window) == 1) MPI_Win_free(&window);
+    }
+  };
+
   explicit State(MPI_Win handle) : window(handle) {}
   base::UniqueHandle<WindowTraits> window;
   std::vector<std::span<std::byte>> parts;

@@ -122,9 +122,9 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
   command.summary =
       "copy what a run's nodes need near them, packed and checked, and keep it for later runs";
   command.example =
-      "mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --dry-run\n"
-      "  mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --set staging.directory=/nvme\n"
-      "  mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --remove";
+      "mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --dry-run\n"
+      "  mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --set staging.directory=/nvme\n"
+      "  mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --remove";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<StageOptions>();

@@ -20,12 +20,11 @@ namespace runner {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
 
 /// A run updates its live file every two seconds.
-constexpr seconds kSilentRun(60);
+constexpr std::chrono::seconds kSilentRun(60);
 /// Minimum age of an unfinished file whose run is unknown.
-constexpr seconds kSilentFile(10);
+constexpr std::chrono::seconds kSilentFile(10);
 
 bool is_begun(std::string_view name) {
   return name.ends_with(".part") || name.ends_with(".new") ||
@@ -64,7 +63,8 @@ class Folder {
     }
     for (const fs::path& path : files(folder_)) {
       if (is_own(path) || live.contains(number_of(path))) continue;
-      const seconds silence = dead.contains(number_of(path)) ? seconds(-1) : kSilentFile;
+      const std::chrono::seconds silence =
+          dead.contains(number_of(path)) ? std::chrono::seconds(-1) : kSilentFile;
       remove_if_begun(path, silence);
       if (path.extension() != ".checkpoints") continue;
       for (const fs::path& file : files(path)) remove_if_begun(file, silence);
@@ -89,15 +89,16 @@ class Folder {
     return paths;
   }
 
-  seconds age(const fs::path& path) const {
+  std::chrono::seconds age(const fs::path& path) const {
     std::error_code error;
     const auto written = fs::last_write_time(path, error);
-    return error ? seconds(0) : std::chrono::duration_cast<seconds>(now_ - written);
+    return error ? std::chrono::seconds(0)
+                 : std::chrono::duration_cast<std::chrono::seconds>(now_ - written);
   }
 
   /// A run in another container with this host's name soon writes its live file again.
   bool is_dead(const fs::path& live_file) const {
-    const seconds silence = age(live_file);
+    const std::chrono::seconds silence = age(live_file);
     if (silence > kSilentRun) return true;
     try {
       const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
@@ -110,14 +111,14 @@ class Folder {
 
   /// Whether the number was reused, as after a reboot: the process is younger than the last sign of
   /// life.
-  static bool began_after(std::int64_t process, seconds silence) {
-    constexpr seconds kRounding(2);
+  static bool began_after(std::int64_t process, std::chrono::seconds silence) {
+    constexpr std::chrono::seconds kRounding(2);
     const auto state = base::process_state(process);
     return state && state->age_s < std::chrono::duration<double>(silence - kRounding).count();
   }
 
   /// Removes an unfinished file that was not written to for longer than `silence`.
-  void remove_if_begun(const fs::path& path, seconds silence) const {
+  void remove_if_begun(const fs::path& path, std::chrono::seconds silence) const {
     if (is_begun(path.filename().string()) && age(path) > silence) remove(path);
   }
 

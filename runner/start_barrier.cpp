@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kStartFileSchema = 1;
 /// An attempt that ended at most this long before ours began belongs to the same launch.
 constexpr std::int64_t kSameLaunchMs = 60000;
 /// Limits for all members together: listings of the folder, and reads of each other's files, per
@@ -31,7 +31,7 @@ constexpr double kListingsPerS = 200.0, kReadsPerS = 2000.0;
 constexpr double kShortestLook = 0.05, kLongestLook = 3.0, kShortestCheck = 1.0;
 /// The start is scheduled this many looks ahead, so that every member sees it in time.
 constexpr double kLooksBeforeStart = 4.0;
-constexpr std::size_t kMostNamed = 20;
+constexpr std::size_t kMostNamedMembers = 20;
 
 [[noreturn]] void give_up(const std::string& message) {
   throw base::Error(base::ExitCode::kIncomplete, message);
@@ -52,7 +52,8 @@ std::optional<Start> read_start(const std::string& folder) {
   const Json json = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
   try {
     const base::ObjectReader in(json, path);
-    in.required<std::int64_t>("schema", "of this file", base::within(kSchema, kSchema));
+    in.required<std::int64_t>("schema", "of this file",
+                              base::within(kStartFileSchema, kStartFileSchema));
     Start start;
     start.at_ms = in.required<std::int64_t>("start_ms", "when", base::at_least(0));
     start.attempts = in.required<std::vector<std::int64_t>>("attempts", "of each member");
@@ -66,11 +67,11 @@ std::optional<Start> read_start(const std::string& folder) {
 
 std::string list_text(const std::vector<std::int64_t>& numbers) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(numbers.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMostNamedMembers); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
   }
-  if (numbers.size() > kMostNamed) {
-    text += fmt::format(" and {} more", numbers.size() - kMostNamed);
+  if (numbers.size() > kMostNamedMembers) {
+    text += fmt::format(" and {} more", numbers.size() - kMostNamedMembers);
   }
   return text;
 }
@@ -104,7 +105,7 @@ class Wait {
 
  private:
   double waited_s() const {
-    return static_cast<double>(barrier_.clock.steady_ns() - began_ns_) / 1e9;
+    return static_cast<double>(barrier_.clock.steady_ns() - began_ns_) / base::kNsPerSecond;
   }
   void pause(double seconds) const {
     barrier_.progress();
@@ -119,7 +120,7 @@ class Wait {
     }
     const auto margin_ms =
         static_cast<std::int64_t>(look_s_ * kLooksBeforeStart * base::kMsPerSecond);
-    const Json start = {{"schema", kSchema},
+    const Json start = {{"schema", kStartFileSchema},
                         {"start_ms", barrier_.clock.unix_ms() + margin_ms},
                         {"attempts", std::move(attempts)},
                         {"created_by", base::unique_token()}};

@@ -100,7 +100,7 @@ void tell(const std::vector<NodeDifference>& differences) {
   }
 }
 
-void check(const SystemOptions& options) {
+void check_options(const SystemOptions& options) {
   if (options.fresh && (options.json.empty() || options.json == "-")) {
     throw base::ConfigError("system: --fresh needs --json FILE");
   }
@@ -129,7 +129,7 @@ void write_description(const std::string& path, const OrderedJson& description) 
 }
 
 ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
-  check(options);
+  check_options(options);
   const std::vector<Json> nodes = gather_nodes(libraries, world);
   if (nodes.empty()) return ExitCode::kSuccess;  // only rank 0 prints
   const std::vector<NodeDifference> differences = node_differences(nodes);

@@ -20,6 +20,7 @@
 #include "runner/blocked_signals.h"
 #include "runner/hang.h"
 #include "runner/launcher_end.h"
+#include "runner/longest_look.h"
 #include "runner/mailbox.h"
 
 namespace runner {
@@ -29,9 +30,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// Interval between two looks at this rank's own activity.
 constexpr double kLookEveryS = 0.1;
-/// A longer pause between two looks means that this process was stopped or starved. Only this much
-/// of it counts, since meanwhile it could neither progress nor be heard.
-constexpr double kLongestLookS = 1.0;
 /// A pause of kLongPauseS, at most kShortlyS before the job ends, explains why the other ranks
 /// ended it.
 constexpr double kLongPauseS = 3.0, kShortlyS = 3.0;

@@ -13,9 +13,6 @@
 #include <optional>
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "runner/agreed_error.h"
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
@@ -23,6 +20,7 @@
 #include "staging/checkpoint_header.h"
 #include "staging/checkpoint_layout.h"
 #include "staging/dataset/file.h"
+#include "staging/hash.h"
 #include "staging/output_file.h"
 
 namespace staging {
@@ -33,10 +31,6 @@ using runner::Communicator;
 
 /// Bytes read and hashed at a time.
 constexpr std::int64_t kFramePieceBytes = std::int64_t{1} << 20;
-
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
 
 /// Writes `path`.part. Messages name `shown`, the final file.
 class OpenPart {

@@ -3,16 +3,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
+#include "staging/hash.h"
 
 namespace staging {
 namespace {
@@ -23,9 +24,7 @@ constexpr std::string_view kMagic = "trainmark checkpoint format ";
 constexpr int kVersion = 1;
 constexpr std::size_t kLengthDigits = 12, kHashDigits = 16;
 
-std::uint64_t hash_of(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
-
-std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+std::string hash_digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 const char* element_name(base::ElementType element) {
   switch (element) {
@@ -158,7 +157,7 @@ void check_places(const CheckpointHeader& header, const std::string& name) {
 Json to_json(const CheckpointArray& array) {
   Json segments = Json::array();
   for (const CheckpointSegment& segment : array.segments) {
-    segments.push_back({{"bytes", segment.bytes}, {"hash", hash_text(segment.hash)}});
+    segments.push_back({{"bytes", segment.bytes}, {"hash", hash_digits(segment.hash)}});
   }
   return {{"name", array.name},
           {"element", element_name(array.element)},
@@ -189,8 +188,8 @@ std::vector<FramePart> frame_of(const CheckpointHeader& header) {
 
 std::string header_line(std::string_view json) {
   // "trainmark checkpoint format 1 <12 digits> bytes <16 hex digits>\n", padded with spaces.
-  const std::string line =
-      fmt::format("{}{} {:012} bytes {}", kMagic, kVersion, json.size(), hash_text(hash_of(json)));
+  const std::string line = fmt::format("{}{} {:012} bytes {}", kMagic, kVersion, json.size(),
+                                       hash_digits(hash_of(std::as_bytes(std::span(json)))));
   return fmt::format("{:<{}}\n", line, kHeaderLineBytes - 1);
 }
 
@@ -200,7 +199,7 @@ std::string to_text(const CheckpointHeader& header) {
   const std::string json = Json{
       {"block_bytes", header.block_bytes},
       {"file_bytes", header.file_bytes},
-      {"frame_hash", hash_text(header.hdf5_bytes_hash)},
+      {"frame_hash", hash_digits(header.hdf5_bytes_hash)},
       {"arrays", std::move(arrays)},
       {"about", header.about}}.dump(-1, ' ', true, Json::error_handler_t::replace);
   return header_line(json) + json;

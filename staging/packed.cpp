@@ -3,10 +3,6 @@
 
 #include <fmt/core.h>
 
-// Inlined, as the library's header recommends for speed.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,14 +12,11 @@
 #include "runner/base/error.h"
 #include "runner/stop_signals.h"
 #include "staging/dataset/file.h"
+#include "staging/hash.h"
 #include "staging/output_file.h"
 
 namespace staging {
 namespace {
-
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
 
 [[noreturn]] void differs(const std::string& path, const PackedSample& sample) {
   throw base::DataError(

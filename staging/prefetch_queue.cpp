@@ -15,19 +15,16 @@
 #include "runner/base/error.h"
 
 namespace staging {
-namespace {
-
-/// Progress of the batch in one place.
-struct Place {
-  std::int64_t filled = 0;
-  std::exception_ptr error;
-  std::int64_t error_slot = 0;
-};
-
-}  // namespace
 
 /// Threads take slots one by one in order, so all of them work on the batch that is needed first.
 struct PrefetchQueue::State {
+  /// Progress of the batch in one place.
+  struct Place {
+    std::int64_t filled = 0;
+    std::exception_ptr error;
+    std::int64_t error_slot = 0;
+  };
+
   State(std::size_t place_count, std::int64_t slots_in, std::int64_t first_in, std::int64_t last_in,
         Fill fill_in)
       : slots(slots_in),
@@ -129,7 +126,7 @@ PrefetchQueue::Ready PrefetchQueue::next() {
   ++state_->wanted;
   state_->room.notify_all();
   const std::size_t number = state_->place_of(state_->wanted);
-  Place& place = state_->places[number];
+  State::Place& place = state_->places[number];
   state_->ready.wait(lock, [&] { return place.filled == state_->slots; });
   if (place.error) std::rethrow_exception(std::exchange(place.error, nullptr));
   return {state_->wanted, number};

@@ -11,8 +11,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Clocks of different ranks differ by milliseconds; a second or more is reported.
-constexpr double kHarmlessMs = 1000.0;
 /// Source: MLPerf training policies, Run Results.
 constexpr double kInitLimitClosedS = 30.0 * 60.0;
 constexpr double kInitLimitOpenS = 4.0 * 3600.0;

@@ -17,9 +17,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Copies of one record by several ranks, and clocks of several hosts, may differ by this much.
-constexpr double kHarmlessMs = 1000.0;
-
 struct Kind {
   const char* name;
   const char* start;

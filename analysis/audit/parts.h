@@ -11,6 +11,10 @@
 
 namespace analysis {
 
+/// Copies of one record by several ranks, and clocks of several hosts, differ by milliseconds; a
+/// second or more is reported.
+inline constexpr double kHarmlessMs = 1000.0;
+
 /// Input of every part of the audit.
 struct AuditInput {
   const ParsedLog& log;

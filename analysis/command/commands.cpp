@@ -23,9 +23,9 @@
 namespace analysis::command {
 namespace {
 
-void add_json_option(CLI::App& app, std::string& json, const std::string& what) {
+void add_json_option(CLI::App& app, std::string& file, const std::string& what) {
   app.add_option(
-      "--json", json,
+      "--json", file,
       "write " + what + " as JSON to this file; '-' for standard output and nothing else there");
 }
 

@@ -189,9 +189,9 @@ void write_trends(report::TextPage& page, const std::vector<Trend>& trends) {
 }
 
 Json settings_json(const std::map<std::string, std::string>& settings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : settings) json[base::printable(name)] = base::printable(value);
-  return json;
+  Json object = Json::object();
+  for (const auto& [name, value] : settings) object[base::printable(name)] = base::printable(value);
+  return object;
 }
 
 Json json_of(const PastRun& run, const ChangesByLog& changes) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "analysis/comparison/conditions.h"
 #include "analysis/comparison/telemetry_comparison.h"
@@ -181,7 +180,6 @@ void compare_instances(const Side& first, const Side& second, Per per, RunCompar
         "instances trained at the same time and runs one after the other have no figure in common";
     return;
   }
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   comparison.why_none = "a set of instances trained at the same time is one measurement";
   comparison.total = {"time per model",
                       unit_of(per),
@@ -189,7 +187,7 @@ void compare_instances(const Side& first, const Side& second, Per per, RunCompar
                       *one,
                       *other,
                       *other / *one,
-                      {kNaN, kNaN},
+                      kNoInterval,
                       {},
                       false};
 }

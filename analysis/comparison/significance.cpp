@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "analysis/statistics.h"
@@ -11,8 +10,6 @@
 
 namespace analysis::comparison {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Number of ways to choose `chosen` of `all`, or kDraws + 1 if there are more than kDraws.
 std::int64_t exchanges(std::size_t all, std::size_t chosen) {
@@ -118,7 +115,7 @@ double tail_fraction(std::size_t first, std::size_t second) {
 
 Interval percentiles(std::vector<double> values, double outside) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return {kNaN, kNaN};
+  if (values.empty()) return kNoInterval;
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
     return values[static_cast<std::size_t>(
@@ -190,7 +187,7 @@ std::vector<Interval> bootstrap_intervals(std::size_t first, std::size_t second,
                                           std::size_t figures, std::uint64_t seed,
                                           std::int64_t draws, const DrawnFigures& compute) {
   if (std::min(first, second) < kFewestForInterval) {
-    return std::vector<Interval>(figures, {kNaN, kNaN});
+    return std::vector<Interval>(figures, kNoInterval);
   }
   base::RandomStream random(seed, base::Purpose::kBootstrap, 0, 0);
   std::vector<std::size_t> of_first(first), of_second(second);

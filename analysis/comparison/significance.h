@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,6 +55,9 @@ std::vector<std::optional<double>> holm_adjusted(
 struct Interval {
   double low = 0.0, high = 0.0;
 };
+/// For figures without an interval: both ends are NaN.
+inline constexpr Interval kNoInterval = {std::numeric_limits<double>::quiet_NaN(),
+                                         std::numeric_limits<double>::quiet_NaN()};
 
 /// Indices drawn with replacement from lists of `first` and `second` values.
 using Drawn = std::span<const std::size_t>;

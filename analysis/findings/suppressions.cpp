@@ -47,7 +47,7 @@ void require_rule(const std::string& pattern, const std::string& where) {
                       : " (did you mean " + nearest + "?)"));
 }
 
-Suppression read_entry(const json& entry, const std::string& name) {
+Suppression read_suppression(const json& entry, const std::string& name) {
   const base::ObjectReader in(entry, name);
   Suppression one;
   one.rule = in.required("rule", "name or pattern of a rule", base::not_empty());
@@ -108,7 +108,7 @@ std::vector<Suppression> read_suppressions(const fs::path& file) {
   }
   std::vector<Suppression> all;
   for (const json& entry : root["suppressions"]) {
-    all.push_back(read_entry(entry, fmt::format("{}: /suppressions/{}", name, all.size())));
+    all.push_back(read_suppression(entry, fmt::format("{}: /suppressions/{}", name, all.size())));
   }
   return all;
 }

@@ -27,8 +27,8 @@ namespace keys = mllog::keys;
 nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return nlohmann::json::object();
-  nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
-  if (json.is_object()) return json;
+  nlohmann::json parsed = nlohmann::json::parse(in, nullptr, false);
+  if (parsed.is_object()) return parsed;
   findings.push_back(
       make_finding(Rule::kSideFileDamaged, {},
                    path.string() + ": expected a JSON object; left out of the figures"));
@@ -76,14 +76,14 @@ DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& f
   if (description.path.empty()) return description;
   std::error_code failed;
   description.found = fs::exists(description.path, failed);
-  const nlohmann::json json = read_side_file(description.path, findings);
-  description.nodes = lenient_number(json, keys::kNumberOfNodes);
-  description.accelerators_per_node = lenient_number(json, keys::kAcceleratorsPerNode);
-  description.processors_per_node = lenient_number(json, "host_processors_per_node");
-  description.division = text_of(json, "division");
-  description.submitter = text_of(json, "submitter");
-  description.processor = model_of(json, "host_processor_model_name");
-  description.accelerator = model_of(json, "accelerator_model_name");
+  const nlohmann::json object = read_side_file(description.path, findings);
+  description.nodes = lenient_number(object, keys::kNumberOfNodes);
+  description.accelerators_per_node = lenient_number(object, keys::kAcceleratorsPerNode);
+  description.processors_per_node = lenient_number(object, "host_processors_per_node");
+  description.division = text_of(object, "division");
+  description.submitter = text_of(object, "submitter");
+  description.processor = model_of(object, "host_processor_model_name");
+  description.accelerator = model_of(object, "accelerator_model_name");
   return description;
 }
 

@@ -12,33 +12,32 @@
 namespace analysis::history {
 namespace {
 
-struct DatabaseTraits {
-  using Raw = sqlite3*;
-  static Raw null() { return nullptr; }
-  static void close(Raw raw) { sqlite3_close(raw); }
-};
-struct StatementTraits {
-  using Raw = sqlite3_stmt*;
-  static Raw null() { return nullptr; }
-  static void close(Raw raw) { sqlite3_finalize(raw); }
-};
-
 /// How long to wait for another process that writes, which takes as long as reading a few logs.
 constexpr int kPatienceMs = 10000;
 
 }  // namespace
 
 struct Database::Handle {
-  base::UniqueHandle<DatabaseTraits> raw;
+  struct Traits {
+    using Raw = sqlite3*;
+    static Raw null() { return nullptr; }
+    static void close(Raw raw) { sqlite3_close(raw); }
+  };
+  base::UniqueHandle<Traits> raw;
 };
 struct Statement::Handle {
-  base::UniqueHandle<StatementTraits> raw;
+  struct Traits {
+    using Raw = sqlite3_stmt*;
+    static Raw null() { return nullptr; }
+    static void close(Raw raw) { sqlite3_finalize(raw); }
+  };
+  base::UniqueHandle<Traits> raw;
 };
 
 Database::Database(std::string path) : path_(std::move(path)) {
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open(path_.c_str(), &raw);
-  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<DatabaseTraits>(raw)});
+  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<Handle::Traits>(raw)});
   if (opened != SQLITE_OK) refuse("cannot be opened");
   sqlite3_busy_timeout(raw, kPatienceMs);
 }
@@ -71,7 +70,7 @@ Statement::Statement(Database& database, const std::string& sql) : database_(dat
   sqlite3_stmt* raw = nullptr;
   const int prepared = sqlite3_prepare_v2(database.handle_->raw.get(), sql.c_str(),
                                           static_cast<int>(sql.size()), &raw, nullptr);
-  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<StatementTraits>(raw)});
+  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<Handle::Traits>(raw)});
   if (prepared != SQLITE_OK) database.refuse("statement cannot be prepared");
 }
 

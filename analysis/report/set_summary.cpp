@@ -20,17 +20,17 @@
 namespace analysis::report {
 namespace {
 
-using Json = nlohmann::json;
+using Align = TextTable::Align;
 
 /// Columns of the text. Fixed, as the summary may later be printed on another terminal.
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kSummaryColumns = 100;
 
-std::string text_of(const Json& object, const char* key) {
+std::string text_of(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-bool is_together(const Json& facts) { return text_of(facts, "mode") == "together"; }
+bool is_together(const nlohmann::json& facts) { return text_of(facts, "mode") == "together"; }
 
 /// "breaks RULESET: TEXT", with the first error; "" for a log that does not fail.
 std::string rule_breaks(const CheckedFile& log) {
@@ -43,10 +43,10 @@ std::string rule_breaks(const CheckedFile& log) {
 }
 
 /// The members' logs, judged, by file name.
-std::map<std::string, CheckedFile> judged_logs(const Json& facts) {
+std::map<std::string, CheckedFile> judged_logs(const nlohmann::json& facts) {
   std::vector<std::string> paths;
   std::error_code failed;
-  for (const Json& member : facts["members"]) {
+  for (const nlohmann::json& member : facts["members"]) {
     const std::string log = text_of(member, "log");
     const std::string path = text_of(facts, "folder") + "/" + log;
     if (!log.empty() && std::filesystem::exists(path, failed)) paths.push_back(path);
@@ -68,15 +68,15 @@ std::map<std::string, CheckedFile> judged_logs(const Json& facts) {
 
 class Summary {
  public:
-  explicit Summary(const Json& facts) : document_(facts), logs_(judged_logs(facts)) {}
+  explicit Summary(const nlohmann::json& facts) : document_(facts), logs_(judged_logs(facts)) {}
 
   SetSummary make() {
-    for (Json& member : document_["members"]) take(member);
+    for (nlohmann::json& member : document_["members"]) take(member);
     spread_ = spread_of(scored_, benchmark_);
     put_spread();
     document_["score"] = nullptr;
     document_["throughput"] = nullptr;
-    document_["pruned"] = document_["pruning"] = Json::array();
+    document_["pruned"] = document_["pruning"] = nlohmann::json::array();
     if (is_together(document_)) {
       put_throughput();
     } else {
@@ -92,7 +92,7 @@ class Summary {
  private:
   /// Whether the member does not run again. Once instances have started together, one that was cut
   /// off is not repeated.
-  bool is_over(const Json& member) const {
+  bool is_over(const nlohmann::json& member) const {
     const std::string state = text_of(member, "state");
     return state == "finished" || (state == "cut_off" && document_["started"] == true);
   }
@@ -100,7 +100,7 @@ class Summary {
     return {document_["runs"].get<std::int64_t>(),
             static_cast<std::int64_t>(document_["missing"].size())};
   }
-  void take(Json& member);
+  void take(nlohmann::json& member);
   void put_spread();
   void put_score();
   void put_throughput();
@@ -110,7 +110,7 @@ class Summary {
   void write_result(TextPage& page) const;
   void write_failures(TextPage& page) const;
 
-  Json document_;
+  nlohmann::json document_;
   std::map<std::string, CheckedFile> logs_;
   std::vector<ScoredMember> scored_;
   std::string benchmark_;
@@ -120,7 +120,7 @@ class Summary {
 };
 
 /// Adds figures from the member's log.
-void Summary::take(Json& member) {
+void Summary::take(nlohmann::json& member) {
   for (const char* key : {"time_to_train_s", "epochs", "quality", "complies", "ruleset"}) {
     member[key] = nullptr;
   }
@@ -150,8 +150,8 @@ void Summary::put_spread() {
                          {"max_s", optional_json(spread_.max_s)},
                          {"coefficient_of_variation", optional_json(spread_.variation)},
                          {"olympic_mean_s", optional_json(spread_.olympic_mean_s)}};
-  Json missing = Json::array(), failures = Json::array();
-  for (const Json& member : document_["members"]) {
+  nlohmann::json missing = nlohmann::json::array(), failures = nlohmann::json::array();
+  for (const nlohmann::json& member : document_["members"]) {
     if (!is_over(member)) {
       missing.push_back(member["member"]);
     } else if (text_of(member, "status") != "success") {
@@ -163,7 +163,8 @@ void Summary::put_spread() {
   }
   document_["missing"] = std::move(missing);
   document_["failures"] = std::move(failures);
-  document_["benchmark"] = benchmark_.empty() ? Json() : Json(base::printable(benchmark_));
+  document_["benchmark"] =
+      benchmark_.empty() ? nlohmann::json() : nlohmann::json(base::printable(benchmark_));
 }
 
 void Summary::put_score() {
@@ -192,14 +193,14 @@ void Summary::put_throughput() {
 }
 
 void Summary::put_lines(const std::string& text) {
-  document_["text"] = Json::array();
+  document_["text"] = nlohmann::json::array();
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) document_["text"].push_back(line);
 }
 
 std::string Summary::text() const {
   std::ostringstream out;
-  TextPage page(out, kWidth);
+  TextPage page(out, kSummaryColumns);
   page.heading(fmt::format("Set of {} {} in {}, master seed {}", document_["runs"].dump(),
                            is_together(document_) ? "instances at the same time" : "runs",
                            text_of(document_, "folder"), document_["master_seed"].dump()),
@@ -211,17 +212,16 @@ std::string Summary::text() const {
 }
 
 void Summary::write_members(TextPage& page) const {
-  using Align = TextTable::Align;
   TextTable table;
   table.add_column("log", Align::kLeft);
   table.add_column("run", Align::kRight);
   for (const char* name : {"time s", "epochs", "quality"}) table.add_column(name, Align::kRight);
   table.add_column("status", Align::kLeft);
   table.add_column("seed", Align::kRight);
-  const auto number = [](const Json& value) {
+  const auto number = [](const nlohmann::json& value) {
     return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
   };
-  for (const Json& member : document_["members"]) {
+  for (const nlohmann::json& member : document_["members"]) {
     const std::string state = text_of(member, "state"), status = text_of(member, "status");
     const std::string log = text_of(member, "log");
     table.add_row({log.empty() ? "-" : log, member["member"].dump(),
@@ -268,14 +268,14 @@ void Summary::write_result(TextPage& page) const {
 }
 
 void Summary::write_failures(TextPage& page) const {
-  for (const Json& failure : document_["failures"]) {
+  for (const nlohmann::json& failure : document_["failures"]) {
     page.fact("failed",
               fmt::format("run {}: {}: {}", failure["member"].dump(), text_of(failure, "status"),
                           text_of(failure, "reason")),
               {});
   }
   bool may_continue = false;
-  for (const Json& member : document_["members"]) {
+  for (const nlohmann::json& member : document_["members"]) {
     const std::string state = text_of(member, "state");
     if (is_over(member)) continue;
     const bool runs = state == "running";
@@ -296,6 +296,6 @@ void Summary::write_failures(TextPage& page) const {
 
 }  // namespace
 
-SetSummary summarize_set(const Json& facts) { return Summary(facts).make(); }
+SetSummary summarize_set(const nlohmann::json& facts) { return Summary(facts).make(); }
 
 }  // namespace analysis::report

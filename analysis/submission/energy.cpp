@@ -6,6 +6,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "analysis/submission/package_rules.h"
 #include "analysis/submission/package_tree.h"
 #include "analysis/systems.h"
 
@@ -13,7 +14,6 @@ namespace analysis::submission {
 namespace {
 
 namespace fs = std::filesystem;
-using Severity = mllog::Finding::Severity;
 
 constexpr std::array kDefinitions = {
     EnergyDefinition{"energy", "",

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr char kParams[] = "package_checker_params";
 /// Seeds and convergence are checked from this round on.
-constexpr char kFirstRound[] = "1.0";
+constexpr char kSeedsAndConvergenceSince[] = "1.0";
 /// Score factors are written to at least this precision.
 constexpr double kFactorTolerance = 1e-4;
 
@@ -134,12 +134,13 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   count_failures(runs, set);
   const SystemDescription* const description = description_of(folder);
   if (description) compare_with_logs(*description, runs, findings_);
-  if (tree_.round.at_least(kFirstRound) && description && description->is_meant_closed()) {
+  if (tree_.round.at_least(kSeedsAndConvergenceSince) && description &&
+      description->is_meant_closed()) {
     const Severity severity = description->is_closed() ? Severity::kError : Severity::kWarning;
     check_randomness(runs, set, severity);
     check_convergence(runs, set, severity);
   }
-  if (tree_.round.at_least(kFirstRound) && !description) {
+  if (tree_.round.at_least(kSeedsAndConvergenceSince) && !description) {
     findings_.add(set.name, "package.not-judged",
                   "seeds and convergence are not checked: no description tells the division");
   }

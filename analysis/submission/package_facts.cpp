@@ -47,7 +47,7 @@ SystemDescriptionFacts read_description(const ObjectReader& in) {
   return facts;
 }
 
-void read_source(const ObjectReader& in) {
+void require_source(const ObjectReader& in) {
   for (const char* const key : {"repository", "commit", "path", "license"}) {
     in.required(key, "where the facts were taken from", base::not_empty());
   }
@@ -81,7 +81,7 @@ PackageFacts parse_package_facts(const std::string& text, const std::string& nam
   }
   const ObjectReader in(root, name);
   PackageFacts facts;
-  read_source(in.object("source", "where the facts were taken from"));
+  require_source(in.object("source", "where the facts were taken from"));
   facts.system_description = read_description(in.object("system_description", "its fields"));
   in.reject_unknown();
   return facts;

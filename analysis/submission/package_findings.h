@@ -13,8 +13,6 @@
 
 namespace analysis::submission {
 
-using Severity = mllog::Finding::Severity;
-
 /// Collects findings in the order in which they are added.
 class PackageFindings {
  public:

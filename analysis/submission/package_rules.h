@@ -10,6 +10,8 @@
 
 namespace analysis::submission {
 
+using Severity = mllog::Finding::Severity;
+
 /// All rules, for lists and explanations.
 std::span<const mllog::CatalogueRule> package_rules();
 

@@ -16,7 +16,6 @@ namespace analysis::submission {
 namespace {
 
 namespace fs = std::filesystem;
-using Severity = mllog::Finding::Severity;
 using Paths = std::vector<fs::path>;
 
 /// Submissions lie at most this many folders below the root.
@@ -36,9 +35,9 @@ bool is_known_file(const std::string& file) {
          file.starts_with("compliance_");
 }
 
-class Reader {
+class PackageTreeReader {
  public:
-  explicit Reader(PackageTree& tree) : tree_(tree) {}
+  explicit PackageTreeReader(PackageTree& tree) : tree_(tree) {}
   void find_submissions(const fs::path& folder, int depth);
 
  private:
@@ -58,7 +57,7 @@ class Reader {
   PackageTree& tree_;
 };
 
-Paths Reader::entries(const fs::path& folder) {
+Paths PackageTreeReader::entries(const fs::path& folder) {
   std::string problem;
   Paths found = entries_of(folder, problem);
   if (!problem.empty()) {
@@ -68,7 +67,7 @@ Paths Reader::entries(const fs::path& folder) {
   return found;
 }
 
-void Reader::find_submissions(const fs::path& folder, int depth) {
+void PackageTreeReader::find_submissions(const fs::path& folder, int depth) {
   if (is_folder(folder / "results") || is_folder(folder / "systems")) {
     read_submission(folder);
     return;
@@ -83,7 +82,7 @@ void Reader::find_submissions(const fs::path& folder, int depth) {
   }
 }
 
-void Reader::read_submission(const fs::path& folder) {
+void PackageTreeReader::read_submission(const fs::path& folder) {
   Submission submission{folder, tree_.name_of(folder), {}, {}, {}};
   read_systems(submission);
   if (!is_folder(folder / "benchmarks")) {
@@ -108,7 +107,7 @@ void Reader::read_submission(const fs::path& folder) {
   tree_.submissions.push_back(std::move(submission));
 }
 
-void Reader::read_systems(Submission& submission) {
+void PackageTreeReader::read_systems(Submission& submission) {
   const fs::path folder = submission.path / "systems";
   if (!is_folder(folder)) return;  // reported as a missing description of each system
   for (const fs::path& entry : entries(folder)) {
@@ -116,7 +115,7 @@ void Reader::read_systems(Submission& submission) {
   }
 }
 
-void Reader::read_system(Submission& submission, const fs::path& folder) {
+void PackageTreeReader::read_system(Submission& submission, const fs::path& folder) {
   for (const fs::path& entry : entries(folder)) {
     if (!is_folder(entry)) {
       if (!is_known_file(name(entry))) {
@@ -131,7 +130,7 @@ void Reader::read_system(Submission& submission, const fs::path& folder) {
   }
 }
 
-void Reader::read_scaling_folder(Submission& submission, const fs::path& folder) {
+void PackageTreeReader::read_scaling_folder(Submission& submission, const fs::path& folder) {
   if (name(folder) != "strong" && name(folder) != "weak") {
     tell(folder, "package.scaling-folder", "expected strong or weak between system and benchmark");
     return;
@@ -146,7 +145,7 @@ void Reader::read_scaling_folder(Submission& submission, const fs::path& folder)
   }
 }
 
-void Reader::judge_benchmark_name(const fs::path& folder) {
+void PackageTreeReader::judge_benchmark_name(const fs::path& folder) {
   const PackageRound& round = tree_.round;
   std::string list;
   for (const std::string& known : benchmarks_of_round(round.usage, round.round)) {
@@ -157,7 +156,8 @@ void Reader::judge_benchmark_name(const fs::path& folder) {
                    list));
 }
 
-void Reader::read_benchmark(Submission& submission, const fs::path& folder, Scaling scaling) {
+void PackageTreeReader::read_benchmark(Submission& submission, const fs::path& folder,
+                                       Scaling scaling) {
   const PackageRound& round = tree_.round;
   const std::vector<std::string> allowed = benchmarks_of_round(round.usage, round.round);
   if (!allowed.empty() && std::ranges::find(allowed, name(folder)) == allowed.end()) {
@@ -171,7 +171,7 @@ void Reader::read_benchmark(Submission& submission, const fs::path& folder, Scal
   submission.benchmarks.push_back(std::move(set));
 }
 
-void Reader::read_set(BenchmarkFolder& set) {
+void PackageTreeReader::read_set(BenchmarkFolder& set) {
   for (const fs::path& entry : entries(set.path)) {
     if (is_folder(entry)) {
       judge_side_folder(set, entry);
@@ -185,7 +185,7 @@ void Reader::read_set(BenchmarkFolder& set) {
   }
 }
 
-void Reader::judge_side_folder(const BenchmarkFolder& set, const fs::path& entry) {
+void PackageTreeReader::judge_side_folder(const BenchmarkFolder& set, const fs::path& entry) {
   if (counts_for_a_set(entry)) {
     tell(entry, "package.stray-entry", "no folder that is known beside results");
   } else if (name(entry) == "pruned_results" && set.scaling != Scaling::kWeak) {
@@ -223,7 +223,7 @@ PackageTree read_package_tree(const fs::path& root, const PackageRound& round) {
   tree.root = root.has_filename() ? root : root.parent_path();
   if (tree.root.empty()) tree.root = ".";
   tree.round = round;
-  Reader(tree).find_submissions(tree.root, 0);
+  PackageTreeReader(tree).find_submissions(tree.root, 0);
   if (tree.submissions.empty() && tree.findings.empty()) {
     tree.findings.push_back(
         {".", package_finding(

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The number of power logs of one run, by kind.
-struct Measured {
+struct PowerLogCounts {
   const PackageRun* run = nullptr;
   std::map<std::string, std::size_t> files;  ///< "node" or "sw" -> number of files
 };
@@ -51,7 +51,7 @@ class Check {
 
   const PackageRuns& set_;
   PackageFindings& findings_;
-  std::vector<Measured> measured_;
+  std::vector<PowerLogCounts> measured_;
   std::set<std::string> bad_;
 };
 
@@ -83,7 +83,7 @@ void Check::check_run(const PackageRun& run) {
                   fmt::format("expected only node_<number> and sw_<number>, found {}",
                               by_kind[""].front().filename().string()));
   }
-  Measured measured{&run, {}};
+  PowerLogCounts measured{&run, {}};
   for (const char* const kind : {"node", "sw"}) {
     if (check_names(run, by_kind[kind], kind)) measured.files[kind] = by_kind[kind].size();
   }
@@ -110,15 +110,15 @@ void Check::check_counts(const char* kind) {
   std::map<std::size_t, std::size_t> frequency;
   std::size_t usual = 0;
   std::size_t most = 0;
-  for (const Measured& one : measured_) {
+  for (const PowerLogCounts& one : measured_) {
     if (one.files.contains(kind)) ++frequency[one.files.at(kind)];
   }
-  for (const Measured& one : measured_) {
+  for (const PowerLogCounts& one : measured_) {
     if (!one.files.contains(kind) || frequency[one.files.at(kind)] <= most) continue;
     usual = one.files.at(kind);
     most = frequency[usual];
   }
-  for (const Measured& one : measured_) {
+  for (const PowerLogCounts& one : measured_) {
     if (!one.files.contains(kind) || one.files.at(kind) == usual) continue;
     refuse(*one.run, "power.count",
            fmt::format("{} files {}_*, where most runs have {}", one.files.at(kind), kind, usual));

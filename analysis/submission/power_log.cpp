@@ -22,7 +22,6 @@ namespace analysis::submission {
 namespace {
 
 namespace keys = mllog::keys;
-using Severity = mllog::Finding::Severity;
 
 constexpr char kLogRule[] = "power.log";
 /// Limits for readings in MLCommons' power measurement policy.
@@ -42,7 +41,7 @@ bool is_earlier(const Event& one, const Event& other) { return one.time_ms < oth
 
 /// Integrates the power of a node from start to stop. A reading is for the time since the one
 /// before it.
-struct Measured {
+struct MeasuredPower {
   std::int64_t starts = 0, stops = 0, samples = 0, intervals = 0;
   double start_ms = 0.0, stop_ms = 0.0, last_ms = 0.0;
   double covered_ms = 0.0, watt_ms = 0.0;
@@ -55,7 +54,7 @@ struct Measured {
   void add(const Event& event);
 };
 
-void Measured::add(const Event& event) {
+void MeasuredPower::add(const Event& event) {
   const bool is_under_way = starts > 0 && stops == 0;
   switch (event.kind) {
     case Kind::kStart:
@@ -79,9 +78,9 @@ void Measured::add(const Event& event) {
   }
 }
 
-class Reader {
+class PowerLogReader {
  public:
-  explicit Reader(PowerSource source) { log_.source = source; }
+  explicit PowerLogReader(PowerSource source) { log_.source = source; }
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
   PowerLog log() &&;
@@ -108,8 +107,8 @@ class Reader {
   void tell_faults();
   void judge_efficiency(const std::optional<double>& efficiency);
   void rate_node();
-  bool bounds_are_clear(const Measured& measured);
-  void rate_measured(const Measured& measured);
+  bool bounds_are_clear(const MeasuredPower& measured);
+  void rate_measured(const MeasuredPower& measured);
   void judge_sampling();
   void rate_switch();
 
@@ -121,18 +120,18 @@ class Reader {
   std::optional<double> efficiency_;  ///< of a switch: the last before the estimate
 };
 
-void Reader::fault(const std::string& kind, std::int64_t line, std::int64_t column,
-                   const std::string& text) {
+void PowerLogReader::fault(const std::string& kind, std::int64_t line, std::int64_t column,
+                           const std::string& text) {
   Faults& faults = faults_[kind];
   if (faults.count++ == 0) faults = {1, line, column, text};
 }
 
-void Reader::add(const mllog::MalformedRecord& record) {
+void PowerLogReader::add(const mllog::MalformedRecord& record) {
   fault("", record.line, record.column, "damaged record, left out: " + record.reason);
 }
 
 /// The value in watts; NaN, with a finding, if it is no power.
-double Reader::watts(const mllog::Record& record) {
+double PowerLogReader::watts(const mllog::Record& record) {
   const std::optional<double> value = record.value.number();
   if (value && std::isfinite(*value) && *value >= 0.0) return *value;
   fault(std::string(record.key), record.line, record.column,
@@ -141,7 +140,7 @@ double Reader::watts(const mllog::Record& record) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-double Reader::efficiency(const mllog::Record& record) {
+double PowerLogReader::efficiency(const mllog::Record& record) {
   const std::optional<double> value = record.value.number();
   const bool is_usable = value && std::isfinite(*value) && *value > 0.0;
   if (is_usable && *value <= 1.0) return *value;
@@ -152,12 +151,12 @@ double Reader::efficiency(const mllog::Record& record) {
   return is_usable ? *value : std::numeric_limits<double>::quiet_NaN();
 }
 
-void Reader::add_event(const mllog::Record& record, Kind kind, double value) {
+void PowerLogReader::add_event(const mllog::Record& record, Kind kind, double value) {
   if (!events_.empty() && record.time_ms < events_.back().time_ms) ++reversals_;
   events_.push_back({record.time_ms, value, kind});
 }
 
-void Reader::add(const mllog::Record& record) {
+void PowerLogReader::add(const mllog::Record& record) {
   if (log_.source == PowerSource::kSwitch) {
     if (estimate_w_) return;
     if (record.key == keys::kConversionEfficiency) efficiency_ = efficiency(record);
@@ -173,7 +172,7 @@ void Reader::add(const mllog::Record& record) {
   }
 }
 
-void Reader::tell_faults() {
+void PowerLogReader::tell_faults() {
   for (const auto& [kind, faults] : faults_) {
     const std::string more =
         faults.count > 1 ? fmt::format("; {} more like it", faults.count - 1) : "";
@@ -182,7 +181,7 @@ void Reader::tell_faults() {
   }
 }
 
-void Reader::judge_efficiency(const std::optional<double>& efficiency) {
+void PowerLogReader::judge_efficiency(const std::optional<double>& efficiency) {
   if (!efficiency) doubt("no conversion_eff: taken as 1");
   log_.conversion_efficiency = efficiency.value_or(1.0);
   if (std::isfinite(*log_.conversion_efficiency)) return;
@@ -190,7 +189,7 @@ void Reader::judge_efficiency(const std::optional<double>& efficiency) {
   doubt("no energy, as its conversion_eff is unknown");
 }
 
-void Reader::rate_switch() {
+void PowerLogReader::rate_switch() {
   judge_efficiency(efficiency_);
   if (!estimate_w_) doubt("no energy: expected interconnect_power_est, found none");
   if (!log_.conversion_efficiency || !estimate_w_) return;
@@ -198,14 +197,14 @@ void Reader::rate_switch() {
   if (std::isfinite(power_w)) log_.power_w = power_w;
 }
 
-void Reader::rate_node() {
+void PowerLogReader::rate_node() {
   if (reversals_ > 0) {
     std::stable_sort(events_.begin(), events_.end(), is_earlier);
     tell(Severity::kNote, kLogRule,
          fmt::format("records that stand after a later one: {}; all are taken in order of time",
                      reversals_));
   }
-  Measured measured;
+  MeasuredPower measured;
   for (const Event& event : events_) measured.add(event);
   judge_efficiency(measured.efficiency);
   if (!bounds_are_clear(measured)) return;
@@ -217,7 +216,7 @@ void Reader::rate_node() {
 }
 
 /// Whether the events delimit one interval with readings; else adds a finding.
-bool Reader::bounds_are_clear(const Measured& measured) {
+bool PowerLogReader::bounds_are_clear(const MeasuredPower& measured) {
   std::string found;
   if (measured.starts != 1) {
     found = fmt::format("one power_measurement_start, found {}", measured.starts);
@@ -232,7 +231,7 @@ bool Reader::bounds_are_clear(const Measured& measured) {
   return found.empty();
 }
 
-void Reader::rate_measured(const Measured& measured) {
+void PowerLogReader::rate_measured(const MeasuredPower& measured) {
   const double measured_ms = measured.stop_ms - measured.start_ms;
   log_.samples = measured.samples;
   log_.measured_s = measured_ms / base::kMsPerSecond;
@@ -249,7 +248,7 @@ void Reader::rate_measured(const Measured& measured) {
   log_.power_w = power_w;
 }
 
-void Reader::judge_sampling() {
+void PowerLogReader::judge_sampling() {
   if (*log_.sampling_interval_s > kLongestInterval_s) {
     tell("power.sampling",
          fmt::format("expected a reading every {:g} s or more often, found one every {:.4g} s",
@@ -261,7 +260,7 @@ void Reader::judge_sampling() {
   }
 }
 
-PowerLog Reader::log() && {
+PowerLog PowerLogReader::log() && {
   tell_faults();
   if (log_.source == PowerSource::kSwitch) {
     rate_switch();
@@ -275,7 +274,7 @@ PowerLog Reader::log() && {
 
 PowerLog read_power_log(std::istream& in, PowerSource source) {
   mllog::RecordReader records(in);
-  Reader reader(source);
+  PowerLogReader reader(source);
   while (const std::optional<mllog::LogItem> item = records.next()) {
     std::visit([&](const auto& one) { reader.add(one); }, *item);
   }

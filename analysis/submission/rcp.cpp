@@ -283,7 +283,6 @@ RcpResult test_convergence(std::span<const RcpRun> runs, const std::optional<Ref
 }
 
 mllog::Finding finding_of(const RcpResult& result, mllog::Finding::Severity severity) {
-  using Severity = mllog::Finding::Severity;
   std::string text = result.message;
   for (const std::string& advice : result.advice) text += "; " + advice;
   if (result.outcome == RcpOutcome::kNoReferencePoints) {

@@ -72,7 +72,7 @@ json parse(const std::string& text, const std::string& name) {
   }
 }
 
-std::string read_source(const ObjectReader& in) {
+std::string source_text(const ObjectReader& in) {
   const ObjectReader source = in.object("source", "where the figures were taken from");
   const auto repository = source.required<std::string>("repository", "its address");
   const auto commit = source.required<std::string>("commit", "of the repository");
@@ -93,7 +93,7 @@ struct Head {
 
 Head read_head(const ObjectReader& in) {
   const auto name = in.required<std::string>("benchmark", "submission_benchmark");
-  Head head{mllog::find_benchmark(name), read_source(in), 0.0, {}};
+  Head head{mllog::find_benchmark(name), source_text(in), 0.0, {}};
   head.leeway = in.optional("leeway", head.leeway, "of the least mean", base::not_negative());
   head.short_name = in.optional("short_name", head.short_name, "in some of MLCommons' files");
   if (head.benchmark) return head;

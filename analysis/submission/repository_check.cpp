@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kMebibyte = 1u << 20;
 constexpr std::uintmax_t kLargestFile = 50 * kMebibyte;
 /// The first round for which the official repository checker is run.
-constexpr char kFirstRound[] = "2.0";
+constexpr char kRepositoryCheckerSince[] = "2.0";
 /// Deeper folders are not checked.
 constexpr int kDeepest = 64;
 
@@ -22,7 +22,8 @@ class Walk {
   Walk(const PackageTree& tree, PackageFindings& findings)
       : tree_(tree),
         findings_(findings),
-        broken_(tree.round.at_least(kFirstRound) ? Severity::kError : Severity::kWarning) {}
+        broken_(tree.round.at_least(kRepositoryCheckerSince) ? Severity::kError
+                                                             : Severity::kWarning) {}
 
   void check(const fs::path& path, int depth);
   void check_name(const fs::path& path);

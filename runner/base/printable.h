@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,6 @@ std::string shortened(std::string_view printable_text, std::size_t width);
 
 /// 1536 -> "1.5 KiB".
 std::string bytes_text(double bytes);
+inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 }  // namespace base

@@ -54,13 +54,13 @@ std::string host_name() {
 Json machine_facts() {
   Json facts = machine_file_facts("/");
   const std::vector<int> affinity = affinity_cpus();
-  facts["affinity"] = affinity.empty() ? Json() : Json(cpu_ranges(affinity));
-  facts["usable_cpus"] = usable_cpus();
+  facts[kAffinityKey] = affinity.empty() ? Json() : Json(cpu_ranges(affinity));
+  facts[kUsableCpusKey] = usable_cpus();
   facts["cgroup"] = cgroup_facts(cgroup_limits("/"));
   facts["kernel"] = kernel();
-  facts["host"] = host_name();
+  facts[kHostKey] = host_name();
   facts["instruction_set"] = to_string(usable_instruction_set());
-  facts["environment"] = environment_facts(environ);
+  facts[kEnvironmentKey] = environment_facts(environ);
   return facts;
 }
 

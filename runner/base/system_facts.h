@@ -26,6 +26,11 @@ nlohmann::json build_facts();
 /// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages,
 /// governor; ONEDNN_*/OMP_*/OMPI_* and scheduler variables; instruction set.
 nlohmann::json machine_facts();
+/// Keys of machine_facts(): the host's name, and facts of a process rather than of its machine.
+inline constexpr char kHostKey[] = "host";
+inline constexpr char kEnvironmentKey[] = "environment";
+inline constexpr char kAffinityKey[] = "affinity";
+inline constexpr char kUsableCpusKey[] = "usable_cpus";
 
 /// Largest resident set of this process so far, in bytes (VmHWM; under mpirun it counts
 /// shared-memory segments).

@@ -19,10 +19,6 @@ namespace {
 using Json = nlohmann::json;
 using Launcher = LaunchFacts::Launcher;
 
-Finding ok(const char* id, std::string measured, std::optional<double> value = {}) {
-  return {id, Verdict::kOk, "", std::move(measured), "", "", value};
-}
-
 runner::ThreadPlan plan_threads(const Request& request, const runner::Communicator& node) {
   const auto binding = runner::current_binding();
   const std::int64_t asked = request.source == nullptr ? 0 : request.source->config->threads;
@@ -40,13 +36,9 @@ std::int64_t available_cpus(const LaunchFacts& launch, const HostFacts& host) {
   return base::cut_by_quota(static_cast<int>(std::min(cpus, host.online_cpus)), host.cgroup);
 }
 
-std::string plural(std::int64_t number, const char* word) {
-  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
-}
-
 Finding judge_start(double seconds) {
   constexpr double kLong = 20.0;
-  Finding finding = ok("mpi.start", quantity_text(seconds, "s"), seconds);
+  Finding finding = ok_finding("mpi.start", quantity_text(seconds, "s"), seconds);
   if (seconds > kLong) {
     finding.verdict = Verdict::kWarning;
     finding.expected = fmt::format("at most {} s", kLong);
@@ -105,11 +97,10 @@ Gathered take_nodes(const std::vector<std::string>& texts, Report& report) {
   return gathered;
 }
 
-void append(Findings& to, const Findings& more) { to.insert(to.end(), more.begin(), more.end()); }
-
 void judge_nodes(const LaunchFacts& launch, std::int64_t nodes, Findings& findings) {
   if (launch.launcher != Launcher::kWithPmi || !launch.nodes) return;
-  Finding finding = ok("launch.nodes", fmt::format("{} of the job's {}", nodes, *launch.nodes));
+  Finding finding =
+      ok_finding("launch.nodes", fmt::format("{} of the job's {}", nodes, *launch.nodes));
   if (nodes < *launch.nodes) {
     finding.verdict = Verdict::kWarning;
     finding.expected = "ranks on all nodes of the job";
@@ -201,8 +192,8 @@ void compare_nodes(const Gathered& gathered, int ranks, Report& report) {
 
 Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks,
                          std::int64_t available, Launcher launcher) {
-  Finding cpus = ok("launch.cpus", fmt::format("{} of {}", plan.node_cpus, available),
-                    static_cast<double>(plan.node_cpus));
+  Finding cpus = ok_finding("launch.cpus", fmt::format("{} of {}", plan.node_cpus, available),
+                            static_cast<double>(plan.node_cpus));
   if (plan.node_cpus < available) {
     cpus.verdict = launcher == Launcher::kNone ? Verdict::kNote : Verdict::kWarning;
     cpus.expected = "all of them: the others stand still";
@@ -213,9 +204,9 @@ Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks
                             "--cpus-per-task={0}",
                             std::max<std::int64_t>(1, available / node_ranks));
   }
-  Finding threads =
-      ok("launch.threads", fmt::format("{} of {} on {}", plural(plan.node_threads, "thread"),
-                                       plural(node_ranks, "rank"), plural(plan.node_cpus, "CPU")));
+  Finding threads = ok_finding(
+      "launch.threads", fmt::format("{} of {} on {}", plural(plan.node_threads, "thread"),
+                                    plural(node_ranks, "rank"), plural(plan.node_cpus, "CPU")));
   const std::int64_t share = std::max<std::int64_t>(1, plan.node_cpus / node_ranks);
   if (plan.oversubscribed()) {
     threads.verdict = Verdict::kWarning;

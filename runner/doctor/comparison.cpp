@@ -19,12 +19,6 @@ using Json = nlohmann::json;
 /// A node below this fraction of the median is slow.
 constexpr double kSlowShare = 0.8;
 
-Finding finding(const char* id, Verdict verdict, const std::string& subject, std::string measured,
-                std::string expected = "", std::string remedy = "",
-                std::optional<double> value = {}) {
-  return {id, verdict, subject, std::move(measured), std::move(expected), std::move(remedy), value};
-}
-
 std::string remedy_of(const std::string& id) {
   if (id == "rate.network") {
     return "look at its link (ethtool DEVICE, ip -s link), or leave the node out (Slurm: "
@@ -99,6 +93,10 @@ std::string quantity_text(double value, const std::string& unit) {
   return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
+std::string plural(std::int64_t number, const std::string& word) {
+  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
+}
+
 Findings compare_rates(const std::string& id, const Hosts& hosts,
                        const std::vector<double>& rates) {
   const std::string unit = catalogue_entry(id).unit;
@@ -107,12 +105,12 @@ Findings compare_rates(const std::string& id, const Hosts& hosts,
   for (std::size_t node = 0; node < hosts.size(); ++node) {
     const bool slow = hosts.size() > 1 && rates[node] < kSlowShare * middle;
     findings.push_back(
-        finding(id.c_str(), slow ? Verdict::kWarning : Verdict::kOk, hosts[node],
-                (slow ? "slow: " : "") + quantity_text(rates[node], unit),
-                slow ? fmt::format("at least {:.0f} % of the median of {} nodes, {}",
-                                   100 * kSlowShare, hosts.size(), quantity_text(middle, unit))
-                     : "",
-                slow ? remedy_of(id) : "", rates[node]));
+        make_finding(id.c_str(), slow ? Verdict::kWarning : Verdict::kOk, hosts[node],
+                     (slow ? "slow: " : "") + quantity_text(rates[node], unit),
+                     slow ? fmt::format("at least {:.0f} % of the median of {} nodes, {}",
+                                        100 * kSlowShare, hosts.size(), quantity_text(middle, unit))
+                          : "",
+                     slow ? remedy_of(id) : "", rates[node]));
   }
   return findings;
 }
@@ -128,7 +126,7 @@ Findings compare_links(const Hosts& hosts, const std::vector<Link>& links) {
   };
   for (const Link& link : links) {
     if (rate(link) >= kSlowShare * middle || is_slow(link.left) || is_slow(link.right)) continue;
-    findings.push_back(finding(
+    findings.push_back(make_finding(
         "rate.network", Verdict::kWarning, name(hosts, link.left) + " - " + name(hosts, link.right),
         "slow: " + quantity_text(rate(link), "bytes/s") +
             ", though both nodes are faster elsewhere",
@@ -141,14 +139,14 @@ Findings compare_links(const Hosts& hosts, const std::vector<Link>& links) {
   const double usual = base::median_of(quickest);
   for (std::size_t node = 0; node < hosts.size(); ++node) {
     const bool slow = hosts.size() > 2 && quickest[node] > kSlowLatency * usual;
-    findings.push_back(
-        finding("rate.latency", slow ? Verdict::kNote : Verdict::kOk, hosts[node],
-                quantity_text(quickest[node], "s"),
-                slow ? fmt::format("at most {:.0f} times the median, {}", kSlowLatency,
-                                   quantity_text(usual, "s"))
-                     : "",
-                slow ? "see whether other processes use its CPUs, or whether it is far away" : "",
-                quickest[node]));
+    findings.push_back(make_finding(
+        "rate.latency", slow ? Verdict::kNote : Verdict::kOk, hosts[node],
+        quantity_text(quickest[node], "s"),
+        slow ? fmt::format("at most {:.0f} times the median, {}", kSlowLatency,
+                           quantity_text(usual, "s"))
+             : "",
+        slow ? "see whether other processes use its CPUs, or whether it is far away" : "",
+        quickest[node]));
   }
   return findings;
 }
@@ -161,25 +159,25 @@ Findings compare_facts(const Hosts& hosts, const std::vector<Json>& facts) {
       const Json own = facts[node].value(key, Json());
       if (are_alike(key, own, most)) continue;
       const bool same_program = key == "revision" || key == "libraries";
-      findings.push_back(finding("nodes.alike", Verdict::kWarning, hosts[node],
-                                 fmt::format("{}: {}", key, text_of(own)),
-                                 "as most nodes: " + text_of(most),
-                                 same_program ? "install the same program and libraries there"
-                                              : "use nodes of one kind (Slurm: --constraint, "
-                                                "--exclude=NODE)"));
+      findings.push_back(make_finding("nodes.alike", Verdict::kWarning, hosts[node],
+                                      fmt::format("{}: {}", key, text_of(own)),
+                                      "as most nodes: " + text_of(most),
+                                      same_program ? "install the same program and libraries there"
+                                                   : "use nodes of one kind (Slurm: --constraint, "
+                                                     "--exclude=NODE)"));
     }
   }
   std::map<std::string, int> named;
   for (const std::string& host : hosts) ++named[host];
   for (const auto& [host, count] : named) {
     if (count == 1) continue;
-    findings.push_back(
-        finding("host.name", Verdict::kWarning, host, fmt::format("{} nodes have this name", count),
-                "a name of its own each", "as root on them: hostnamectl set-hostname NAME"));
+    findings.push_back(make_finding(
+        "host.name", Verdict::kWarning, host, fmt::format("{} nodes have this name", count),
+        "a name of its own each", "as root on them: hostnamectl set-hostname NAME"));
   }
   if (findings.empty()) {
-    findings.push_back(finding("nodes.alike", Verdict::kOk, "",
-                               hosts.size() == 1 ? "a single node" : "all nodes are alike"));
+    findings.push_back(make_finding("nodes.alike", Verdict::kOk, "",
+                                    hosts.size() == 1 ? "a single node" : "all nodes are alike"));
   }
   return findings;
 }
@@ -191,10 +189,10 @@ Findings judge_offsets(const Hosts& hosts, const std::vector<double>& offsets_s)
     const double offset = offsets_s[node];
     const bool far = std::abs(offset) > kMost;
     findings.push_back(
-        finding("clock.offset", far ? Verdict::kNote : Verdict::kOk, hosts[node],
-                fmt::format("{:+.6f} s against {}", offset, hosts.front()),
-                far ? fmt::format("within {} s, so that logs can be compared", kMost) : "",
-                far ? "start chronyd, or ntpd, on all nodes" : "", offset));
+        make_finding("clock.offset", far ? Verdict::kNote : Verdict::kOk, hosts[node],
+                     fmt::format("{:+.6f} s against {}", offset, hosts.front()),
+                     far ? fmt::format("within {} s, so that logs can be compared", kMost) : "",
+                     far ? "start chronyd, or ntpd, on all nodes" : "", offset));
   }
   return findings;
 }
@@ -203,12 +201,12 @@ Findings judge_collectives(const NetworkTimes& times, int ranks) {
   Findings findings;
   for (const Collective& ring : times.rings) {
     const double rate = static_cast<double>(ring.bytes) / ring.seconds;
-    findings.push_back(finding("mpi.ring", Verdict::kOk,
-                               quantity_text(static_cast<double>(ring.bytes), "bytes"),
-                               quantity_text(rate, "bytes/s"), "", "", rate));
+    findings.push_back(make_finding("mpi.ring", Verdict::kOk,
+                                    quantity_text(static_cast<double>(ring.bytes), "bytes"),
+                                    quantity_text(rate, "bytes/s"), "", "", rate));
   }
   for (const Collective& sum : times.sums) {
-    findings.push_back(finding(
+    findings.push_back(make_finding(
         "mpi.allreduce", sum.is_exact ? Verdict::kOk : Verdict::kError,
         quantity_text(static_cast<double>(sum.bytes), "bytes"),
         fmt::format("{} on {} ranks{}", quantity_text(sum.seconds, "s"), ranks,

@@ -1,6 +1,7 @@
 // Compares nodes to find slow and deviating ones. Every list is by node.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ using Hosts = std::vector<std::string>;
 
 /// "19.8 GB/s", "120 MB/s", "34.1 us", depending on a check's unit.
 std::string quantity_text(double value, const std::string& unit);
+
+/// "1 rank", "3 ranks".
+std::string plural(std::int64_t number, const std::string& word);
 
 /// One finding per node: a warning if it is below 80 % of the median of all nodes. With a single
 /// node, only the rate.

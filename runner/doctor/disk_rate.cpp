@@ -17,10 +17,10 @@
 namespace doctor {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::int64_t kMostFileBytes = std::int64_t{64} << 20;
+constexpr std::size_t kDiskBlock = std::size_t{1} << 20;
 constexpr std::size_t kAlignment = 4096;
-constexpr double kPatienceS = 2.0;
+constexpr double kLongestWriteS = 2.0;
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -29,10 +29,10 @@ struct Free {
 /// A block of incompressible bytes, aligned for O_DIRECT.
 std::unique_ptr<std::byte, Free> make_piece() {
   std::unique_ptr<std::byte, Free> piece(
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, kPiece)));
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, kDiskBlock)));
   if (!piece) throw base::SystemError("disk rate: no memory for a piece of 1 MiB");
   std::uint64_t state = 88172645463325252U;  // xorshift, Marsaglia 2003
-  for (std::size_t i = 0; i < kPiece; ++i) {
+  for (std::size_t i = 0; i < kDiskBlock; ++i) {
     state ^= state << 13U;
     state ^= state >> 7U;
     state ^= state << 17U;
@@ -58,16 +58,16 @@ DiskRates measure_disk(const std::string& folder) {
   if (!file) throw fail("mkstemp");
   ::unlink(path.c_str());
   const auto piece = make_piece();
-  const std::int64_t most = std::min(kMostBytes, volume.free_bytes / 10);
+  const std::int64_t most = std::min(kMostFileBytes, volume.free_bytes / 10);
   const base::SystemClock clock;
   DiskRates rates;
   rates.is_in_memory = volume.is_in_memory;
   const std::int64_t write_ns = clock.steady_ns();
-  while (rates.bytes + static_cast<std::int64_t>(kPiece) <= most &&
-         (rates.bytes == 0 || seconds_since(write_ns) < kPatienceS)) {
-    if (::write(file.get(), piece.get(), kPiece) != static_cast<ssize_t>(kPiece))
+  while (rates.bytes + static_cast<std::int64_t>(kDiskBlock) <= most &&
+         (rates.bytes == 0 || seconds_since(write_ns) < kLongestWriteS)) {
+    if (::write(file.get(), piece.get(), kDiskBlock) != static_cast<ssize_t>(kDiskBlock))
       throw fail("write");
-    rates.bytes += static_cast<std::int64_t>(kPiece);
+    rates.bytes += static_cast<std::int64_t>(kDiskBlock);
   }
   if (rates.bytes == 0) {
     throw base::SystemError(folder + ": too little space to measure its disk");
@@ -79,8 +79,8 @@ DiskRates measure_disk(const std::string& folder) {
   const int flags = ::fcntl(file.get(), F_GETFL);
   ::fcntl(file.get(), F_SETFL, flags | O_DIRECT);
   const std::int64_t read_ns = clock.steady_ns();
-  for (std::int64_t at = 0; at < rates.bytes; at += static_cast<std::int64_t>(kPiece)) {
-    if (::pread(file.get(), piece.get(), kPiece, at) != static_cast<ssize_t>(kPiece)) {
+  for (std::int64_t at = 0; at < rates.bytes; at += static_cast<std::int64_t>(kDiskBlock)) {
+    if (::pread(file.get(), piece.get(), kDiskBlock, at) != static_cast<ssize_t>(kDiskBlock)) {
       throw fail("pread");
     }
   }

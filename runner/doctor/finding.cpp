@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace doctor {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using base::ExitCode;
 using Json = nlohmann::json;
 
-constexpr std::array kVerdicts = {"ok", "not known", "note", "warning", "error"};
+constexpr std::array kVerdictNames = {"ok", "not known", "note", "warning", "error"};
 
 constexpr auto kData = ExitCode::kData;
 constexpr auto kSystem = ExitCode::kSystem;
@@ -104,6 +105,18 @@ constexpr auto kCatalogue = std::to_array<CatalogueEntry>({
 
 }  // namespace
 
+Finding make_finding(const char* id, Verdict verdict, const std::string& subject,
+                     std::string measured, std::string expected, std::string remedy,
+                     std::optional<double> value) {
+  return {id, verdict, subject, std::move(measured), std::move(expected), std::move(remedy), value};
+}
+
+Finding ok_finding(const char* id, std::string measured, std::optional<double> value) {
+  return {id, Verdict::kOk, "", std::move(measured), "", "", value};
+}
+
+void append(Findings& to, const Findings& more) { to.insert(to.end(), more.begin(), more.end()); }
+
 std::span<const CatalogueEntry> catalogue() { return kCatalogue; }
 
 const CatalogueEntry& catalogue_entry(const std::string& id) {
@@ -123,7 +136,9 @@ base::ExitCode exit_code(const Findings& findings) {
   return worst;
 }
 
-std::string to_string(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
+std::string to_string(Verdict verdict) {
+  return kVerdictNames.at(static_cast<std::size_t>(verdict));
+}
 
 Json to_json(const Finding& finding) {
   const CatalogueEntry& entry = catalogue_entry(finding.id);
@@ -140,7 +155,7 @@ Json to_json(const Finding& finding) {
 
 Finding finding_from(const Json& object) {
   const auto text = [&](const char* key) { return object.at(key).get<std::string>(); };
-  const auto place = std::ranges::find(kVerdicts, text("verdict")) - kVerdicts.begin();
+  const auto place = std::ranges::find(kVerdictNames, text("verdict")) - kVerdictNames.begin();
   Finding finding{text("id"),
                   static_cast<Verdict>(place),
                   text("subject"),

@@ -1,6 +1,7 @@
 // The result of one check of `trainmark doctor`, and the catalogue of all checks.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -14,6 +15,8 @@ namespace doctor {
 /// kNotKnown: it could not be checked. kNote: harmless here. kWarning: makes a run slower or its
 /// figures doubtful. kError: prevents a run.
 enum class Verdict { kOk, kNotKnown, kNote, kWarning, kError };
+inline constexpr std::array kVerdicts = {Verdict::kOk, Verdict::kNotKnown, Verdict::kNote,
+                                         Verdict::kWarning, Verdict::kError};
 
 struct Finding {
   std::string id;  ///< in the catalogue
@@ -25,6 +28,13 @@ struct Finding {
   std::optional<double> value;  ///< if the catalogue gives the check a unit
 };
 using Findings = std::vector<Finding>;
+
+Finding make_finding(const char* id, Verdict verdict, const std::string& subject,
+                     std::string measured, std::string expected = "", std::string remedy = "",
+                     std::optional<double> value = {});
+/// With kOk and without a subject.
+Finding ok_finding(const char* id, std::string measured, std::optional<double> value = {});
+void append(Findings& to, const Findings& more);
 
 /// A check: the unit and meaning of its value, and the exit code of its error.
 struct CatalogueEntry {

@@ -21,12 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text(std::int64_t bytes) { return runner::bytes_text(static_cast<double>(bytes)); }
-
-Finding finding(const char* id, Verdict verdict, const std::string& subject, std::string measured,
-                std::string expected = "", std::string remedy = "") {
-  return {id, verdict, subject, std::move(measured), std::move(expected), std::move(remedy), {}};
-}
+using runner::bytes_text;
 
 /// A file of this process in `folder`; the destructor removes it under either name.
 class Probe {
@@ -84,27 +79,28 @@ Finding check_locks(const std::string& path, const Probe& probe, const base::Des
   const base::Descriptor second(
       ::open(probe.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (second) {
-    return finding("folder.locks", Verdict::kError, path, "O_EXCL made a file that was there",
-                   "creation that fails: runs claim numbers by it",
-                   "put results on another file system");
+    return make_finding("folder.locks", Verdict::kError, path, "O_EXCL made a file that was there",
+                        "creation that fails: runs claim numbers by it",
+                        "put results on another file system");
   }
   const auto kept = lock_keeps_out(probe.path(), file);
   if (kept == true)
-    return finding("folder.locks", Verdict::kOk, path, "O_EXCL and fcntl locks hold");
-  return finding("folder.locks", Verdict::kWarning, path,
-                 kept ? "two processes locked one file" : "fcntl locks are refused",
-                 "locks: two runs may otherwise take up one checkpoint",
-                 "mount it with locks (Lustre: -o flock; NFS: without nolock)");
+    return make_finding("folder.locks", Verdict::kOk, path, "O_EXCL and fcntl locks hold");
+  return make_finding("folder.locks", Verdict::kWarning, path,
+                      kept ? "two processes locked one file" : "fcntl locks are refused",
+                      "locks: two runs may otherwise take up one checkpoint",
+                      "mount it with locks (Lustre: -o flock; NFS: without nolock)");
 }
 
 Finding check_space(const std::string& path, const Volume& volume, std::int64_t wanted) {
   constexpr std::int64_t kLeastInodes = 100;
-  Finding space = finding("folder.space", Verdict::kOk, path,
-                          fmt::format("{} free, {}", text(volume.free_bytes), volume.type));
+  Finding space =
+      make_finding("folder.space", Verdict::kOk, path,
+                   fmt::format("{} free, {}", bytes_text(volume.free_bytes), volume.type));
   space.value = static_cast<double>(volume.free_bytes);
   if (volume.free_bytes < wanted) {
     space.verdict = Verdict::kError;
-    space.expected = text(wanted) + " for weights and checkpoints";
+    space.expected = bytes_text(wanted) + " for weights and checkpoints";
     space.remedy = "remove files there, or choose another folder by --set results.directory=FOLDER";
   } else if (volume.free_inodes && *volume.free_inodes < kLeastInodes) {
     space.verdict = Verdict::kError;
@@ -128,10 +124,11 @@ std::string nearest_folder(const std::string& path) {
 
 Finding check_dataset(const std::string& path, const std::string& workload) {
   const auto missing = [&](const std::string& why) {
-    return finding("folder.dataset", Verdict::kError, path, why, "it can be read on every node",
-                   fmt::format("name its place by --set dataset.KEY=PATH, copy it there, or make a "
-                               "synthetic one by `trainmark generate {} FOLDER`",
-                               workload));
+    return make_finding(
+        "folder.dataset", Verdict::kError, path, why, "it can be read on every node",
+        fmt::format("name its place by --set dataset.KEY=PATH, copy it there, or make a "
+                    "synthetic one by `trainmark generate {} FOLDER`",
+                    workload));
   };
   std::error_code error;
   fs::path file = path;
@@ -150,7 +147,7 @@ Finding check_dataset(const std::string& path, const std::string& workload) {
   if (!opened || ::read(opened.get(), byte.data(), 1) < 0) {
     return missing(file.string() + ": " + std::strerror(errno));
   }
-  return finding("folder.dataset", Verdict::kOk, path, volume_of(nearest_folder(path)).type);
+  return make_finding("folder.dataset", Verdict::kOk, path, volume_of(nearest_folder(path)).type);
 }
 
 std::optional<std::int64_t> dataset_bytes(const std::vector<std::string>& paths) {
@@ -183,13 +180,13 @@ Findings check_folder(const std::string& path, std::int64_t wanted_bytes) {
   const std::string failure =
       file ? write_and_rename(probe, file) : std::string("create: ") + std::strerror(errno);
   if (!failure.empty()) {
-    return {finding(
+    return {make_finding(
         "folder.write", Verdict::kError, path, folder + ": " + failure, "files can be written",
         fmt::format("give user {} the right to write to {}, free space there, or choose "
                     "another folder",
                     ::getuid(), folder))};
   }
-  return {finding("folder.write", Verdict::kOk, path, "written, synced, renamed"),
+  return {make_finding("folder.write", Verdict::kOk, path, "written, synced, renamed"),
           check_space(path, volume_of(folder), wanted_bytes), check_locks(path, probe, file)};
 }
 
@@ -204,7 +201,7 @@ Findings check_scratch(const Needs& needs, std::optional<std::int64_t> staged_by
   std::int64_t free = volume.free_bytes;
   if (volume.is_in_memory && memory_available) {
     free = std::min(free, std::max<std::int64_t>(*memory_available - needs.node_bytes, 0));
-    space.measured = fmt::format("{} free, {}, which takes memory", text(free), volume.type);
+    space.measured = fmt::format("{} free, {}, which takes memory", bytes_text(free), volume.type);
     space.value = static_cast<double>(free);
   }
   const char* const remedy = "--set staging.directory=FOLDER on a local disk, or export TMPDIR";
@@ -218,7 +215,7 @@ Findings check_scratch(const Needs& needs, std::optional<std::int64_t> staged_by
     space.expected = fmt::format(
         "{} for a whole copy of the data; `trainmark stage CONFIG "
         "--dry-run` tells what a node takes",
-        text(*staged_bytes));
+        bytes_text(*staged_bytes));
     space.remedy = remedy;
   }
   return findings;

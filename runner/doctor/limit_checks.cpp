@@ -14,13 +14,7 @@ using runner::bytes_text;
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
-std::string text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
-
-std::string text_of(const Limit& limit) { return limit ? text(*limit) : "unlimited"; }
-
-Finding ok(const char* id, std::string measured, std::optional<double> value = {}) {
-  return {id, Verdict::kOk, "", std::move(measured), "", "", value};
-}
+std::string text_of(const Limit& limit) { return limit ? bytes_text(*limit) : "unlimited"; }
 
 std::optional<double> as_value(const Limit& limit) {
   if (!limit) return {};
@@ -44,10 +38,11 @@ Finding judge_available(const HostFacts& host, const Needs& needs) {
             "",
             {}};
   }
-  Finding finding = ok("memory.available", fmt::format("{} ({})", text(*available), by),
-                       static_cast<double>(*available));
+  Finding finding =
+      ok_finding("memory.available", fmt::format("{} ({})", bytes_text(*available), by),
+                 static_cast<double>(*available));
   if (!needs.has_configuration) return finding;
-  finding.expected = fmt::format("{} for {} rank{} on this node", text(needs.node_bytes),
+  finding.expected = fmt::format("{} for {} rank{} on this node", bytes_text(needs.node_bytes),
                                  needs.node_ranks, needs.node_ranks == 1 ? "" : "s");
   if (needs.node_bytes > *available) {
     finding.verdict = Verdict::kError;
@@ -74,13 +69,13 @@ Finding judge_shm(const HostFacts& host, const Needs& needs) {
             "as root: mount -t tmpfs -o size=50% shm /dev/shm",
             {}};
   }
-  Finding finding = ok("memory.shm",
-                       fmt::format("{} free of {}", text(*host.shm_free),
-                                   text(host.shm_total.value_or(*host.shm_free))),
-                       static_cast<double>(*host.shm_free));
+  Finding finding = ok_finding("memory.shm",
+                               fmt::format("{} free of {}", bytes_text(*host.shm_free),
+                                           bytes_text(host.shm_total.value_or(*host.shm_free))),
+                               static_cast<double>(*host.shm_free));
   finding.expected =
       needs.shared_bytes > 0
-          ? fmt::format("{} that {} ranks share", text(needs.shared_bytes), needs.node_ranks)
+          ? fmt::format("{} that {} ranks share", bytes_text(needs.shared_bytes), needs.node_ranks)
           : "";
   if (*host.shm_free >= needs.shared_bytes) return finding;
   finding.verdict = Verdict::kError;
@@ -95,7 +90,7 @@ Finding judge_shm(const HostFacts& host, const Needs& needs) {
 /// Gives `verdict` if the limit is below `least`.
 Finding at_least(const char* id, const Limit& limit, std::int64_t least, Verdict verdict,
                  const std::string& shown, const std::string& why, const std::string& remedy) {
-  Finding finding = ok(id, shown, as_value(limit));
+  Finding finding = ok_finding(id, shown, as_value(limit));
   if (!limit || *limit >= least) return finding;
   finding.verdict = verdict;
   finding.expected = why;
@@ -147,12 +142,13 @@ Findings judge_limits(const HostFacts& host, const Needs& needs) {
                std::max<std::int64_t>(needs.file_bytes, 1 << 26), Verdict::kError,
                text_of(limits.file_size), "room for weights and checkpoints",
                "ulimit -f unlimited"),
-      at_least("limit.address_space", limits.address_space, needs.rank_bytes, Verdict::kError,
-               text_of(limits.address_space),
-               fmt::format("{} of a rank, beside programs and libraries", text(needs.rank_bytes)),
-               "ulimit -v unlimited"),
+      at_least(
+          "limit.address_space", limits.address_space, needs.rank_bytes, Verdict::kError,
+          text_of(limits.address_space),
+          fmt::format("{} of a rank, beside programs and libraries", bytes_text(needs.rank_bytes)),
+          "ulimit -v unlimited"),
       at_least("limit.stack", limits.stack, kLeastStack, Verdict::kWarning, text_of(limits.stack),
-               text(kLeastStack), "ulimit -s 8192")};
+               bytes_text(kLeastStack), "ulimit -s 8192")};
   if (host.has_infiniband) {
     constexpr std::int64_t kRegistered = std::int64_t{1} << 30;
     findings.push_back(at_least("limit.locked_memory", limits.locked_memory, kRegistered,
@@ -170,7 +166,7 @@ Findings judge_limits(const HostFacts& host, const Needs& needs) {
   findings.push_back({"limit.core",
                       dumps ? Verdict::kNote : Verdict::kOk,
                       "",
-                      limits.core ? text(*limits.core) : "unlimited",
+                      limits.core ? bytes_text(*limits.core) : "unlimited",
                       dumps ? "0: a crash writes as much as all ranks have of memory" : "",
                       dumps ? "ulimit -c 0" : "",
                       {}});

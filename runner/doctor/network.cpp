@@ -19,11 +19,11 @@ using runner::Topology;
 
 constexpr std::int64_t kSmall = 8;
 /// Gradients are sent in pieces of at most 4 MiB.
-constexpr std::int64_t kPiece = std::int64_t{4} << 20;
+constexpr std::int64_t kGradientPiece = std::int64_t{4} << 20;
 constexpr std::int64_t kMostSummed = std::int64_t{64} << 20;
-constexpr int kSmallRepetitions = 50, kRepetitions = 3;
+constexpr int kSmallMessageRepetitions = 50, kMessageRepetitions = 3;
 /// Sizes grow until a message takes this long.
-constexpr double kPatienceS = 1.0;
+constexpr double kLongMessageS = 1.0;
 
 double seconds_of(const std::function<void()>& work) {
   const base::SystemClock clock;
@@ -74,18 +74,18 @@ std::vector<double> to_the_right(const Communicator& leaders, std::span<std::byt
 }
 
 std::vector<Link> measure_links(const Communicator& leaders) {
-  std::vector<std::byte> bytes(kPiece);
+  std::vector<std::byte> bytes(kGradientPiece);
   const std::vector<double> latencies =
-      to_the_right(leaders, std::span(bytes).first(kSmall), kSmallRepetitions);
+      to_the_right(leaders, std::span(bytes).first(kSmall), kSmallMessageRepetitions);
   const double latency = latencies[latencies.size() / 2];
   double rate = 0.0;
   std::int64_t used = kSmall;
-  for (std::int64_t size = std::int64_t{64} << 10; size <= kPiece; size *= 8) {
+  for (std::int64_t size = std::int64_t{64} << 10; size <= kGradientPiece; size *= 8) {
     const auto message = std::span(bytes).first(static_cast<std::size_t>(size));
-    const double seconds = to_the_right(leaders, message, kRepetitions).front();
+    const double seconds = to_the_right(leaders, message, kMessageRepetitions).front();
     rate = static_cast<double>(size) / seconds;
     used = size;
-    if (leaders.allreduce_max(seconds) * 8.0 > kPatienceS) break;
+    if (leaders.allreduce_max(seconds) * 8.0 > kLongMessageS) break;
   }
   // Nanoseconds and bytes per second, as integers.
   const std::array<std::int64_t, 3> mine = {static_cast<std::int64_t>(latency * 1e9),
@@ -105,10 +105,10 @@ std::vector<Link> measure_links(const Communicator& leaders) {
 /// The best of a few repetitions, each timed on the slowest rank.
 double best_of_few(const Communicator& world, const std::function<void()>& work) {
   double best = std::numeric_limits<double>::max();
-  for (int i = 0; i < kRepetitions; ++i) {
+  for (int i = 0; i < kMessageRepetitions; ++i) {
     world.barrier();
     best = std::min(best, world.allreduce_max(seconds_of(work)));
-    if (best > kPatienceS) break;
+    if (best > kLongMessageS) break;
   }
   return best;
 }
@@ -116,9 +116,9 @@ double best_of_few(const Communicator& world, const std::function<void()>& work)
 std::vector<Collective> measure_rings(const Communicator& leaders) {
   const auto ranks = static_cast<std::size_t>(leaders.size());
   const auto mine = static_cast<std::size_t>(leaders.rank());
-  std::vector<std::byte> sent(kPiece), received(kPiece);
+  std::vector<std::byte> sent(kGradientPiece), received(kGradientPiece);
   std::vector<Collective> rings;
-  for (std::int64_t size = std::int64_t{64} << 10; size <= kPiece; size *= 8) {
+  for (std::int64_t size = std::int64_t{64} << 10; size <= kGradientPiece; size *= 8) {
     std::vector<std::int64_t> out(ranks), in(ranks);
     out[(mine + 1) % ranks] = size;
     in[(mine + ranks - 1) % ranks] = size;
@@ -127,7 +127,7 @@ std::vector<Collective> measure_rings(const Communicator& leaders) {
     const double seconds =
         best_of_few(leaders, [&] { leaders.start_alltoall(sent, to, received, from).wait(); });
     rings.push_back({size, seconds});
-    if (seconds * 8.0 > kPatienceS) break;
+    if (seconds * 8.0 > kLongMessageS) break;
   }
   return rings;
 }
@@ -151,7 +151,7 @@ bool sum_is_exact(const Communicator& world, std::span<float> data) {
 
 std::vector<Collective> measure_sums(const Communicator& world, std::int64_t gradient_bytes) {
   constexpr std::int64_t kFloat = sizeof(float);
-  std::vector<std::int64_t> sizes = {kFloat, std::int64_t{64} << 10, kPiece};
+  std::vector<std::int64_t> sizes = {kFloat, std::int64_t{64} << 10, kGradientPiece};
   const std::int64_t whole = std::min(gradient_bytes, kMostSummed) / kFloat * kFloat;
   if (whole > 0) sizes.push_back(whole);
   std::ranges::sort(sizes);
@@ -164,7 +164,7 @@ std::vector<Collective> measure_sums(const Communicator& world, std::int64_t gra
     sum.is_exact = world.allreduce_min(std::int64_t{sum_is_exact(world, part) ? 1 : 0}) == 1;
     sum.seconds = best_of_few(world, [&] { world.allreduce_sum(part); });
     sums.push_back(sum);
-    if (sum.seconds > kPatienceS) break;
+    if (sum.seconds > kLongMessageS) break;
   }
   return sums;
 }

@@ -24,8 +24,6 @@ using Json = nlohmann::json;
 
 constexpr double kBusyPauseS = 0.3;
 
-void append(Findings& to, const Findings& more) { to.insert(to.end(), more.begin(), more.end()); }
-
 std::string output_of(const char* command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), ::pclose);
   std::string text;

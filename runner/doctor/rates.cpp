@@ -16,11 +16,11 @@
 namespace doctor {
 namespace {
 
-constexpr int kRepetitions = 5;
+constexpr int kRateRepetitions = 5;
 constexpr std::int64_t kArrays = 3;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;    // total size of a node's arrays
-constexpr std::int64_t kLeastBytes = std::int64_t{48} << 20;  // minimum, used if cache sizes are
-                                                              // unknown
+constexpr std::int64_t kMostArrayBytes = std::int64_t{1} << 30;    // total size of a node's arrays
+constexpr std::int64_t kLeastArrayBytes = std::int64_t{48} << 20;  // minimum, used if cache sizes
+                                                                   // are unknown
 constexpr std::int64_t kBytesOfElement = 3 * sizeof(double);
 
 /// Threads that do the same work at the same time; the caller is one of them.
@@ -63,7 +63,7 @@ class Team {
 double best_seconds(const runner::Communicator& node, Team& team, const Team::Work& work) {
   const base::SystemClock clock;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
-  for (int i = 0; i < kRepetitions; ++i) {
+  for (int i = 0; i < kRateRepetitions; ++i) {
     node.barrier();
     const std::int64_t begin = clock.steady_ns();
     team.run(work);
@@ -97,8 +97,8 @@ struct Triad {
 std::int64_t triad_bytes(int node_threads, std::int64_t memory_available) {
   std::int64_t cache = base::cache_bytes("/", 3, node_threads);
   if (cache == 0) cache = base::cache_bytes("/", 2, node_threads);
-  const std::int64_t wanted = std::max(kLeastBytes, kArrays * 4 * cache);
-  return std::max<std::int64_t>(std::min({wanted, kMostBytes, memory_available / 4}), 1 << 20);
+  const std::int64_t wanted = std::max(kLeastArrayBytes, kArrays * 4 * cache);
+  return std::max<std::int64_t>(std::min({wanted, kMostArrayBytes, memory_available / 4}), 1 << 20);
 }
 
 constexpr std::int64_t kFlopSteps = 2'000'000;

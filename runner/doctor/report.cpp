@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -15,9 +14,6 @@ namespace doctor {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::array kVerdicts = {Verdict::kOk, Verdict::kNotKnown, Verdict::kNote,
-                                  Verdict::kWarning, Verdict::kError};
 
 Findings all_findings(const Report& report) {
   Findings all = report.between;
@@ -54,10 +50,6 @@ Json network_json(const Report& report) {
     sums.push_back({{"bytes", sum.bytes}, {"seconds", sum.seconds}, {"is_exact", sum.is_exact}});
   }
   return {{"links", links}, {"rings", rings}, {"sums", sums}};
-}
-
-std::string plural(std::int64_t number, const std::string& word) {
-  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
 /// "node1, node2, node3 and 5 more".

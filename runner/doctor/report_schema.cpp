@@ -12,33 +12,30 @@ namespace {
 using base::schema::count;
 using base::schema::described;
 using base::schema::document;
-using base::schema::Json;
 using base::schema::list;
 using base::schema::object;
 using base::schema::or_null;
 using base::schema::type;
+using OrderedJson = base::schema::Json;
 
-Json verdict() {
-  Json names = Json::array();
-  for (const Verdict one :
-       {Verdict::kOk, Verdict::kNotKnown, Verdict::kNote, Verdict::kWarning, Verdict::kError}) {
-    names.push_back(to_string(one));
-  }
+OrderedJson verdict() {
+  OrderedJson names = OrderedJson::array();
+  for (const Verdict one : kVerdicts) names.push_back(to_string(one));
   return {{"enum", std::move(names)}};
 }
 
-Json counts() {
-  Json schema = object({});
-  const Json names = verdict().at("enum");
-  for (const Json& name : names) {
+OrderedJson counts() {
+  OrderedJson schema = object({});
+  const OrderedJson names = verdict().at("enum");
+  for (const OrderedJson& name : names) {
     schema["properties"][name.get<std::string>()] = count();
     schema["required"].push_back(name);
   }
   return schema;
 }
 
-Json findings() {
-  Json ids = Json::array();
+OrderedJson findings() {
+  OrderedJson ids = OrderedJson::array();
   for (const CatalogueEntry& entry : catalogue()) ids.emplace_back(entry.id);
   return list(object({{"id", {{"enum", std::move(ids)}}},
                       {"verdict", verdict()},
@@ -50,7 +47,7 @@ Json findings() {
                       {"unit", or_null("string")}}));
 }
 
-Json nodes() {
+OrderedJson nodes() {
   return list(object({{"host", type("string")},
                       {"ranks", count()},
                       {"threads", described(count(), "of all its ranks; 0 where MPI failed")},
@@ -58,20 +55,20 @@ Json nodes() {
                       {"findings", findings()}}));
 }
 
-Json network() {
-  const Json link = object({{"left", type("string")},
-                            {"right", type("string")},
-                            {"latency_s", type("number")},
-                            {"bytes_per_s", type("number")},
-                            {"message_bytes", count()}});
-  const Json ring = object({{"message_bytes", count()}, {"seconds", type("number")}});
-  const Json sum =
+OrderedJson network() {
+  const OrderedJson link = object({{"left", type("string")},
+                                   {"right", type("string")},
+                                   {"latency_s", type("number")},
+                                   {"bytes_per_s", type("number")},
+                                   {"message_bytes", count()}});
+  const OrderedJson ring = object({{"message_bytes", count()}, {"seconds", type("number")}});
+  const OrderedJson sum =
       object({{"bytes", count()}, {"seconds", type("number")}, {"is_exact", type("boolean")}});
   return object({{"links", list(link)}, {"rings", list(ring)}, {"sums", list(sum)}});
 }
 
-Json checks() {
-  Json schema = object({});
+OrderedJson checks() {
+  OrderedJson schema = object({});
   for (const CatalogueEntry& entry : catalogue()) {
     schema["properties"][entry.id] =
         object({{"unit", or_null("string")}, {"definition", type("string")}});

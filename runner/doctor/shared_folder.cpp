@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kPatienceS = 5.0;
+constexpr double kLongestWaitS = 5.0;
 constexpr std::int64_t kNever = -1;
 
 /// A file of rank 0, removed by the destructor. On other ranks, or if writing failed, the name is
@@ -56,7 +56,7 @@ std::int64_t wait_for(const std::string& name) {
   for (;;) {
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (is_there(name)) return static_cast<std::int64_t>(waited.count() * 1e3);
-    if (waited.count() > kPatienceS) return kNever;
+    if (waited.count() > kLongestWaitS) return kNever;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -76,8 +76,9 @@ Findings check_shared(const runner::Communicator& leaders, const Hosts& hosts,
     const double seconds = static_cast<double>(all[node]) / 1e3;
     findings.push_back(
         {"folder.shared", seen ? Verdict::kOk : Verdict::kError, hosts[node] + ": " + path,
-         seen ? fmt::format("seen after {:.2f} s", seconds)
-              : fmt::format("a file of {} is not seen after {:.0f} s", hosts.front(), kPatienceS),
+         seen
+             ? fmt::format("seen after {:.2f} s", seconds)
+             : fmt::format("a file of {} is not seen after {:.0f} s", hosts.front(), kLongestWaitS),
          seen ? "" : "a folder that all nodes share",
          seen ? ""
               : "mount it on that node, or name a shared folder by --set "

@@ -6,7 +6,7 @@
 namespace launch {
 namespace {
 
-std::vector<std::string> directives(const JobRequest& request) {
+std::vector<std::string> flux_directives(const JobRequest& request) {
   std::vector<std::string> lines = {"--job-name=" + request.name};
   lines.push_back(fmt::format("--nodes={}", request.all_nodes()));
   if (request.sharing == Sharing::kExclusive) {
@@ -28,7 +28,7 @@ std::vector<std::string> directives(const JobRequest& request) {
 SchedulerParts flux_parts(const JobRequest& request) {
   SchedulerParts parts;
   parts.sentinel = "#flux:";
-  parts.directives = directives(request);
+  parts.directives = flux_directives(request);
   parts.submit = request.is_array() ? fmt::format(
                                           "for member in {{1..{}}}; do flux batch "
                                           "--env=MEMBER=$member SCRIPT; done",

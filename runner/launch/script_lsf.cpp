@@ -12,7 +12,7 @@ std::string minutes_text(std::int64_t seconds) {
   return fmt::format("{:02}:{:02}", minutes / 60, minutes % 60);
 }
 
-std::vector<std::string> directives(const JobRequest& request) {
+std::vector<std::string> lsf_directives(const JobRequest& request) {
   std::string name = request.name;
   if (request.is_array()) {
     name += fmt::format("[1-{}]", request.runs);
@@ -44,7 +44,7 @@ std::vector<std::string> directives(const JobRequest& request) {
 SchedulerParts lsf_parts(const JobRequest& request) {
   SchedulerParts parts;
   parts.sentinel = "#BSUB";
-  parts.directives = directives(request);
+  parts.directives = lsf_directives(request);
   parts.submit = "bsub < SCRIPT";
   parts.follow = "bjobs";
   parts.stop = "bkill -s USR2 JOB";

@@ -6,7 +6,7 @@
 namespace launch {
 namespace {
 
-std::vector<std::string> directives(const JobRequest& request) {
+std::vector<std::string> pbs_directives(const JobRequest& request) {
   std::vector<std::string> lines = {"-N " + request.name};
   if (request.is_array()) {
     lines.push_back(fmt::format("-J 1-{}", request.runs) +
@@ -31,7 +31,7 @@ std::vector<std::string> directives(const JobRequest& request) {
 SchedulerParts pbs_parts(const JobRequest& request) {
   SchedulerParts parts;
   parts.sentinel = "#PBS";
-  parts.directives = directives(request);
+  parts.directives = pbs_directives(request);
   parts.submit = "qsub SCRIPT";
   parts.follow = "qstat -u \"$USER\"";
   parts.stop = "qsig -s USR2 JOB";

@@ -6,7 +6,7 @@
 namespace launch {
 namespace {
 
-std::vector<std::string> directives(const JobRequest& request) {
+std::vector<std::string> slurm_directives(const JobRequest& request) {
   std::vector<std::string> lines = {"--job-name=" + request.name};
   if (request.is_array()) {
     lines.push_back(fmt::format("--array=1-{}", request.runs) +
@@ -33,7 +33,7 @@ std::vector<std::string> directives(const JobRequest& request) {
 SchedulerParts slurm_parts(const JobRequest& request) {
   SchedulerParts parts;
   parts.sentinel = "#SBATCH";
-  parts.directives = directives(request);
+  parts.directives = slurm_directives(request);
   parts.submit = "sbatch SCRIPT";
   parts.follow = "squeue --me";
   parts.stop = "scancel --batch --signal=USR2 JOB";

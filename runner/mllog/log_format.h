@@ -13,6 +13,9 @@ enum class LogFormat : std::uint8_t {
   kMlpV05,  ///< ":::MLPv0.5.0 BENCHMARK SECONDS (FILE:LINE) KEY: VALUE": Training 0.5
 };
 
+/// The beginning of the tokens of all formats.
+inline constexpr std::string_view kTokenBegin = ":::ML";
+
 /// The token at the beginning of a record: ":::MLLOG".
 constexpr std::string_view token_of(LogFormat format) {
   switch (format) {

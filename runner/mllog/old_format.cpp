@@ -15,7 +15,6 @@ namespace mllog {
 
 namespace {
 
-constexpr std::string_view kBegin = ":::ML";
 constexpr std::string_view kMllRest = "L ";
 constexpr std::string_view kMlpRest = "Pv0.5";
 constexpr std::size_t kShownBytes = 40;
@@ -132,17 +131,17 @@ OldToken last_old_token(std::string_view line) {
   for (std::size_t at = 0; at < line.size();) {
     // memmem() is far faster than std::string_view::find on long texts.
     const void* const found =
-        memmem(line.data() + at, line.size() - at, kBegin.data(), kBegin.size());
+        memmem(line.data() + at, line.size() - at, kTokenBegin.data(), kTokenBegin.size());
     if (!found) break;
     at = static_cast<std::size_t>(static_cast<const char*>(found) - line.data());
-    const std::string_view rest = line.substr(at + kBegin.size());
+    const std::string_view rest = line.substr(at + kTokenBegin.size());
     if (rest.starts_with(kMllRest)) {
-      last = {at, at + kBegin.size() + kMllRest.size(), LogFormat::kMll, count++};
+      last = {at, at + kTokenBegin.size() + kMllRest.size(), LogFormat::kMll, count++};
     } else if (rest.starts_with(kMlpRest)) {
       const std::size_t end = std::min(line.find(' ', at), line.size() - 1) + 1;
       last = {at, end, LogFormat::kMlpV05, count++};
     }
-    at += kBegin.size();
+    at += kTokenBegin.size();
   }
   return last;
 }

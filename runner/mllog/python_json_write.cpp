@@ -8,7 +8,7 @@ namespace mllog {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// As Python's repr: positional from 1e-4 up to 1e16, scientific elsewhere, always recognizable as
 /// a float.
@@ -26,11 +26,11 @@ std::string format_double(double value) {
   return text;
 }
 
-std::string format_string(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+std::string format_string(const OrderedJson& value) {
+  return value.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
 }
 
-void append(const Json& value, std::string& out) {
+void append(const OrderedJson& value, std::string& out) {
   if (value.is_object()) {
     out += '{';
     const char* separator = "";
@@ -43,7 +43,7 @@ void append(const Json& value, std::string& out) {
   } else if (value.is_array()) {
     out += '[';
     const char* separator = "";
-    for (const Json& item : value) {
+    for (const OrderedJson& item : value) {
       out += separator;
       append(item, out);
       separator = ", ";
@@ -58,7 +58,7 @@ void append(const Json& value, std::string& out) {
 
 }  // namespace
 
-std::string to_python_json(const Json& value) {
+std::string to_python_json(const OrderedJson& value) {
   std::string out;
   append(value, out);
   return out;

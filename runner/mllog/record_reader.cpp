@@ -70,8 +70,8 @@ std::size_t find_token(std::string_view text, std::size_t from = 0) {
 
 /// The next position where a token of any format may begin.
 std::size_t find_any_token(std::string_view text) {
-  constexpr std::string_view kBegin = ":::ML";
-  const void* const found = memmem(text.data(), text.size(), kBegin.data(), kBegin.size());
+  const void* const found =
+      memmem(text.data(), text.size(), kTokenBegin.data(), kTokenBegin.size());
   if (!found) return std::string_view::npos;
   return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }

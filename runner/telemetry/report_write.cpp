@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json definitions() {
+Json report_definitions() {
   Json subsystems, counters;
   for (int i = 0; i < kSubsystemCount; ++i) {
     const auto subsystem = static_cast<Subsystem>(i);
@@ -75,7 +75,7 @@ void write_report(const std::string& path, const std::string& workload,
   for (const std::string& text : rank_entries) ranks.push_back(parse_entry(text));
   const Json report = {{"schema", kReportSchema},   {"workload", workload},
                        {"ranks", std::move(ranks)}, {"layers", std::move(methods)},
-                       {"provenance", provenance},  {"definitions", definitions()}};
+                       {"provenance", provenance},  {"definitions", report_definitions()}};
   base::write_file(path, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/units.h"
+#include "runner/telemetry/seconds_of.h"
 
 namespace telemetry {
 
@@ -18,10 +19,6 @@ std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
 template <class Row>
 std::int64_t sum_of(const Row& row) {
   return std::accumulate(row.begin(), row.end(), std::int64_t{0});
-}
-
-double seconds_of(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) * base::kNanosecond;
 }
 
 }  // namespace

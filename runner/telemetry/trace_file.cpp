@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runner/base/units.h"
+#include "runner/telemetry/seconds_of.h"
 
 namespace telemetry {
 namespace {
@@ -17,10 +17,6 @@ using Json = nlohmann::json;
 
 constexpr int kTraceSchema = 1;
 constexpr std::size_t kTextBytes = 100 * 1024;
-
-double seconds_of(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) * base::kNanosecond;
-}
 
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -112,7 +108,7 @@ Json offset_json(const ClockOffset& offset) {
           {"uncertainty_s", seconds_of(offset.uncertainty_ns)}};
 }
 
-Json definitions() {
+Json trace_definitions() {
   return {
       {"clock",
        "what was added to the rank's clock to have rank 0's: estimates at the start and at the end "
@@ -204,7 +200,7 @@ void TraceFile::finish(const std::string& workload, const StepRange& steps,
                        const std::vector<Json>& entries) {
   const Json other = {{"schema", kTraceSchema},    {"workload", workload},
                       {"first_step", steps.first}, {"last_step", steps.last},
-                      {"ranks", entries},          {"definitions", definitions()}};
+                      {"ranks", entries},          {"definitions", trace_definitions()}};
   file_.write("],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":" + dumped(other) + "}\n");
   file_.finish();
 }

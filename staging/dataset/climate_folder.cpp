@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBegin = "data-", kEnd = ".h5";
 
-bool is_sample(std::string_view file) {
+bool is_climate_sample(std::string_view file) {
   return file.size() >= kBegin.size() + kEnd.size() && file.starts_with(kBegin) &&
          file.ends_with(kEnd);
 }
@@ -23,7 +23,7 @@ bool is_sample(std::string_view file) {
 }  // namespace
 
 Listing list_climate(const std::string& path, base::Activity* activity) {
-  return list_flat_folder(path, {is_sample, "sample files (data-*.h5)", Others::kIgnored},
+  return list_flat_folder(path, {is_climate_sample, "sample files (data-*.h5)", Others::kIgnored},
                           activity);
 }
 

@@ -11,7 +11,7 @@ namespace dataset {
 namespace {
 
 /// Records decoded together, so that the ids written to each table's row are close in memory.
-constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kRecordsTogether = 64;
 
 /// The position of decoding, for messages.
 struct Place {
@@ -103,8 +103,8 @@ void decode_clicks(const std::string& path, const ClickFormat& format, std::int6
                                   records.size(), samples, width));
   }
   shape(format, samples, count, batch);
-  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, count);
+  for (std::int64_t begin = 0; begin < count; begin += kRecordsTogether) {
+    const std::int64_t end = std::min(begin + kRecordsTogether, count);
     for (std::int64_t i = begin; i < end; ++i) {
       const Place place{path, format, first + i};
       const std::int32_t* record = records.data() + i * width;

@@ -2,32 +2,16 @@
 // libjpeg reports errors by longjmp, so no function that may be left this way has a local object
 // with a destructor.
 #include <fmt/core.h>
-
-#include <array>
-#include <csetjmp>
-#include <cstdio>
-
-// After <cstdio>, which it needs.
 #include <jerror.h>
-#include <jpeglib.h>
+
+#include <csetjmp>
 
 #include "runner/base/error.h"
 #include "staging/dataset/image_codecs.h"
+#include "staging/dataset/jpeg_errors.h"
 
 namespace dataset {
 namespace {
-
-struct ErrorManager {
-  jpeg_error_mgr manager;  // first: libjpeg only sees a pointer to this
-  std::jmp_buf jump;
-  std::array<char, JMSG_LENGTH_MAX> message;
-};
-
-[[noreturn]] void leave(j_common_ptr info) {
-  auto* errors = reinterpret_cast<ErrorManager*>(info->err);
-  info->err->format_message(info, errors->message.data());
-  std::longjmp(errors->jump, 1);
-}
 
 /// Warnings mean damaged data, and so are errors, except two that concern only header fields.
 void judge_message(j_common_ptr info, int level) {
@@ -37,23 +21,23 @@ void judge_message(j_common_ptr info, int level) {
     case JWRN_JFIF_MAJOR:
       return;
     default:
-      leave(info);
+      leave_libjpeg(info);
   }
 }
 
 /// A decoder and its error state: PODs except for the destructor.
-class Decoder {
+class JpegDecoder {
  public:
-  explicit Decoder(const std::vector<std::byte>& bytes) {
+  explicit JpegDecoder(const std::vector<std::byte>& bytes) {
     info_.err = jpeg_std_error(&errors_.manager);
-    errors_.manager.error_exit = leave;
+    errors_.manager.error_exit = leave_libjpeg;
     errors_.manager.emit_message = judge_message;
     jpeg_create_decompress(&info_);
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   }
-  ~Decoder() { jpeg_destroy_decompress(&info_); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   const char* message() const { return errors_.message.data(); }
   const jpeg_decompress_struct& info() const { return info_; }
@@ -100,14 +84,14 @@ class Decoder {
   }
 
   jpeg_decompress_struct info_{};
-  ErrorManager errors_{};
+  JpegErrors errors_{};
 };
 
 }  // namespace
 
 void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
                  Image& image) {
-  Decoder decoder(bytes);
+  JpegDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged JPEG header: {}", name, decoder.message()));
   }

@@ -13,14 +13,14 @@
 namespace dataset {
 namespace {
 
-struct Source {
+struct PngSource {
   const std::byte* data;
   std::size_t size, position;
   std::array<char, 200> message;
 };
 
-[[noreturn]] void leave(png_structp png, png_const_charp message) {
-  auto* source = static_cast<Source*>(png_get_error_ptr(png));
+[[noreturn]] void leave_libpng(png_structp png, png_const_charp message) {
+  auto* source = static_cast<PngSource*>(png_get_error_ptr(png));
   std::strncpy(source->message.data(), message, source->message.size() - 1);
   png_longjmp(png, 1);
 }
@@ -28,25 +28,25 @@ struct Source {
 void ignore_warning(png_structp, png_const_charp) {}
 
 void feed(png_structp png, png_bytep out, std::size_t size) {
-  auto* source = static_cast<Source*>(png_get_io_ptr(png));
+  auto* source = static_cast<PngSource*>(png_get_io_ptr(png));
   if (size > source->size - source->position) png_error(png, "the file ends early");
   std::memcpy(out, source->data + source->position, size);
   source->position += size;
 }
 
 /// A decoder and its error state.
-class Decoder {
+class PngDecoder {
  public:
-  explicit Decoder(const std::vector<std::byte>& bytes)
+  explicit PngDecoder(const std::vector<std::byte>& bytes)
       : source_{bytes.data(), bytes.size(), 0, {}} {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, leave, ignore_warning);
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, leave_libpng, ignore_warning);
     info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
     if (info_ == nullptr) throw base::SystemError("libpng: no memory for a decoder");
     png_set_read_fn(png_, &source_, feed);
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   const char* message() const { return source_.message.data(); }
   std::int64_t height() const { return png_get_image_height(png_, info_); }
@@ -78,7 +78,7 @@ class Decoder {
   }
 
  private:
-  Source source_;
+  PngSource source_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
 };
@@ -87,7 +87,7 @@ class Decoder {
 
 void decode_png(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
                 Image& image) {
-  Decoder decoder(bytes);
+  PngDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged PNG header: {}", name, decoder.message()));
   }

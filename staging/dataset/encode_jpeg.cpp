@@ -3,46 +3,30 @@
 // with a destructor.
 #include <fmt/core.h>
 
-#include <array>
 #include <csetjmp>
-#include <cstdio>
 #include <cstdlib>
-
-// After <cstdio>, which it needs.
-#include <jpeglib.h>
 
 #include "runner/base/error.h"
 #include "staging/dataset/encode.h"
+#include "staging/dataset/jpeg_errors.h"
 
 namespace dataset {
 namespace {
 
-struct ErrorManager {
-  jpeg_error_mgr manager;  // first: libjpeg only sees a pointer to this
-  std::jmp_buf jump;
-  std::array<char, JMSG_LENGTH_MAX> message;
-};
-
-[[noreturn]] void leave(j_common_ptr info) {
-  auto* errors = reinterpret_cast<ErrorManager*>(info->err);
-  info->err->format_message(info, errors->message.data());
-  std::longjmp(errors->jump, 1);
-}
-
-class Encoder {
+class JpegEncoder {
  public:
-  Encoder() {
+  JpegEncoder() {
     info_.err = jpeg_std_error(&errors_.manager);
-    errors_.manager.error_exit = leave;
+    errors_.manager.error_exit = leave_libjpeg;
     jpeg_create_compress(&info_);
     jpeg_mem_dest(&info_, &data_, &size_);
   }
-  ~Encoder() {
+  ~JpegEncoder() {
     jpeg_destroy_compress(&info_);
     std::free(data_);
   }
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
+  JpegEncoder(const JpegEncoder&) = delete;
+  JpegEncoder& operator=(const JpegEncoder&) = delete;
 
   const char* message() const { return errors_.message.data(); }
   std::span<const std::byte> data() const {
@@ -71,7 +55,7 @@ class Encoder {
 
  private:
   jpeg_compress_struct info_{};
-  ErrorManager errors_{};
+  JpegErrors errors_{};
   unsigned char* data_ = nullptr;
   unsigned long size_ = 0;
 };
@@ -79,7 +63,7 @@ class Encoder {
 }  // namespace
 
 std::vector<std::byte> encode_jpeg(const Image& image, int quality) {
-  Encoder encoder;
+  JpegEncoder encoder;
   if (!encoder.encode(image.pixels.data(), image.height, image.width, quality)) {
     throw base::SystemError(fmt::format("libjpeg: cannot encode an image of {} x {}: {}",
                                         image.height, image.width, encoder.message()));

@@ -18,7 +18,7 @@ using Bytes = std::span<const std::byte>;
 enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 constexpr unsigned kTypeBits = 3;
 
-struct Source {
+struct ExampleSource {
   Bytes message;
   const std::string& name;
   std::int64_t offset;  ///< of the message in the file
@@ -29,7 +29,7 @@ struct Source {
   }
 };
 
-struct Field {
+struct MessageField {
   std::uint32_t number = 0;
   WireType type = kVarint;
   std::uint64_t value = 0;  ///< kVarint
@@ -43,9 +43,9 @@ struct Field {
 /// The fields of one message. Groups, which no such file contains, are rejected as damage.
 class Fields {
  public:
-  Fields(const Source& source, Bytes message) : source_(source), rest_(message) {}
+  Fields(const ExampleSource& source, Bytes message) : source_(source), rest_(message) {}
 
-  bool next(Field& field) {
+  bool next(MessageField& field) {
     if (rest_.empty()) return false;
     const std::byte* at = rest_.data();
     const std::uint64_t tag = varint();
@@ -98,7 +98,7 @@ class Fields {
     return taken;
   }
 
-  const Source& source_;
+  const ExampleSource& source_;
   Bytes rest_;
 };
 
@@ -110,13 +110,13 @@ List& list_in(Feature& feature) {
 }
 
 void read_bytes(Fields fields, BytesList& list) {
-  for (Field field; fields.next(field);) {
+  for (MessageField field; fields.next(field);) {
     if (field.is(1, kLengthDelimited)) list.push_back(field.bytes);
   }
 }
 
-void read_floats(const Source& source, Fields fields, FloatList& list) {
-  for (Field field; fields.next(field);) {
+void read_floats(const ExampleSource& source, Fields fields, FloatList& list) {
+  for (MessageField field; fields.next(field);) {
     if (!field.is(1, kLengthDelimited) && !field.is(1, kFixed32)) continue;
     if (field.bytes.size() % sizeof(float) != 0) {
       source.fail(field.bytes.data(),
@@ -130,8 +130,8 @@ void read_floats(const Source& source, Fields fields, FloatList& list) {
   }
 }
 
-void read_integers(const Source& source, Fields fields, Int64List& list) {
-  for (Field field; fields.next(field);) {
+void read_integers(const ExampleSource& source, Fields fields, Int64List& list) {
+  for (MessageField field; fields.next(field);) {
     if (field.is(1, kVarint)) list.push_back(static_cast<std::int64_t>(field.value));
     if (!field.is(1, kLengthDelimited)) continue;
     for (Fields packed(source, field.bytes); !packed.is_at_end();) {
@@ -140,9 +140,9 @@ void read_integers(const Source& source, Fields fields, Int64List& list) {
   }
 }
 
-void read_feature(const Source& source, Bytes message, Feature& feature) {
+void read_feature(const ExampleSource& source, Bytes message, Feature& feature) {
   Fields fields(source, message);
-  for (Field field; fields.next(field);) {
+  for (MessageField field; fields.next(field);) {
     const Fields list(source, field.bytes);
     if (field.is(1, kLengthDelimited)) read_bytes(list, list_in<BytesList>(feature));
     if (field.is(2, kLengthDelimited)) read_floats(source, list, list_in<FloatList>(feature));
@@ -150,11 +150,11 @@ void read_feature(const Source& source, Bytes message, Feature& feature) {
   }
 }
 
-void read_entry(const Source& source, Bytes message, Example& example) {
+void read_entry(const ExampleSource& source, Bytes message, Example& example) {
   std::string key;
   Feature value;
   Fields fields(source, message);
-  for (Field field; fields.next(field);) {
+  for (MessageField field; fields.next(field);) {
     if (field.is(1, kLengthDelimited)) {
       key.assign(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
     }
@@ -214,13 +214,13 @@ std::vector<std::byte> feature_bytes(const Feature& feature) {
 
 Example parse_example(std::span<const std::byte> message, const std::string& name,
                       std::int64_t offset) {
-  const Source source{message, name, offset};
+  const ExampleSource source{message, name, offset};
   Example example;
   Fields fields(source, message);
-  for (Field field; fields.next(field);) {
+  for (MessageField field; fields.next(field);) {
     if (!field.is(1, kLengthDelimited)) continue;
     Fields features(source, field.bytes);
-    for (Field entry; features.next(entry);) {
+    for (MessageField entry; features.next(entry);) {
       if (entry.is(1, kLengthDelimited)) read_entry(source, entry.bytes, example);
     }
   }

@@ -16,20 +16,21 @@
 namespace dataset {
 namespace {
 
-constexpr std::int64_t kBlock = 512;
 /// After small members one read covers many headers; after large ones it covers little more than
 /// one.
-constexpr std::int64_t kSmallMember = 32 << 10, kLargeWindow = 256 << 10, kSmallWindow = 4 * kBlock;
+constexpr std::int64_t kSmallMember = 32 << 10, kLargeWindow = 256 << 10,
+                       kSmallWindow = 4 * kTarBlock;
 /// Limit on a long name or pax header; anything larger is damage.
 constexpr std::int64_t kMaxExtension = 1 << 20;
 
-struct Field {
+struct HeaderField {
   std::size_t offset, size;
 };
-constexpr Field kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 6}, kPrefix{345, 155};
+constexpr HeaderField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 6},
+    kPrefix{345, 155};
 constexpr std::size_t kTypeOffset = 156;
 
-std::string_view text(const std::byte* block, Field field) {
+std::string_view text(const std::byte* block, HeaderField field) {
   const auto* begin = reinterpret_cast<const char*>(block + field.offset);
   const void* zero = std::memchr(begin, 0, field.size);
   return {begin, zero == nullptr
@@ -38,7 +39,7 @@ std::string_view text(const std::byte* block, Field field) {
 }
 
 /// Octal digits between blanks, or GNU's base 256 with the top bit set; -1 for anything else.
-std::int64_t number(const std::byte* block, Field field) {
+std::int64_t number(const std::byte* block, HeaderField field) {
   const std::byte* begin = block + field.offset;
   if ((begin[0] & std::byte{0x80}) != std::byte{0}) {
     std::int64_t value = std::to_integer<std::int64_t>(begin[0] & std::byte{0x7f});
@@ -58,14 +59,14 @@ std::int64_t number(const std::byte* block, Field field) {
 }
 
 bool is_zero(const std::byte* block) {
-  return std::all_of(block, block + kBlock, [](std::byte b) { return b == std::byte{0}; });
+  return std::all_of(block, block + kTarBlock, [](std::byte b) { return b == std::byte{0}; });
 }
 
 /// The checksum is the sum of all bytes with its own field taken as blanks. Old archives summed
 /// signed bytes.
 bool checksum_holds(const std::byte* block) {
   std::int64_t plain = 0, with_sign = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(kBlock); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kTarBlock); ++i) {
     const bool own = i >= kChecksum.offset && i < kChecksum.offset + kChecksum.size;
     const auto value = own ? std::uint8_t{' '} : std::to_integer<std::uint8_t>(block[i]);
     plain += value;
@@ -110,7 +111,7 @@ TarMember::Kind kind_of(char type) {
 /// Directories and links have no data, whatever their size field says.
 bool has_data(char type) { return type == '\0' || type == '0' || type == '7' || type > '6'; }
 
-std::int64_t padded(std::int64_t size) { return base::round_up(size, kBlock); }
+std::int64_t padded(std::int64_t size) { return base::round_up(size, kTarBlock); }
 
 }  // namespace
 
@@ -122,12 +123,12 @@ void TarWalker::fail(std::int64_t offset, const std::string& what) const {
 }
 
 const std::byte* TarWalker::block(std::int64_t offset) {
-  if (offset + kBlock > end_) {
+  if (offset + kTarBlock > end_) {
     fail(offset, fmt::format("the archive is cut: expected a header or the end mark, found the end "
                              "of the file after {} bytes",
                              end_ - offset));
   }
-  if (offset < window_begin_ || offset + kBlock > window_begin_ + window_size_) {
+  if (offset < window_begin_ || offset + kTarBlock > window_begin_ + window_size_) {
     const std::int64_t wanted = previous_size_ < kSmallMember ? kLargeWindow : kSmallWindow;
     window_size_ = std::min(wanted, end_ - offset);
     window_.resize(static_cast<std::size_t>(window_size_));
@@ -191,7 +192,7 @@ bool TarWalker::next(TarMember& member) {
     const bool is_extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
     if (!is_extension && has_data(type) && extension.size >= 0) size = extension.size;
     if (size < 0) fail(at, "a damaged size field");
-    const std::int64_t data = at + kBlock;
+    const std::int64_t data = at + kTarBlock;
     if (size > end_ - data) {
       fail(at, fmt::format("the archive is cut inside '{}': {} bytes expected, {} left", name, size,
                            end_ - data));

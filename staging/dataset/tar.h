@@ -10,6 +10,9 @@
 
 namespace dataset {
 
+/// Bytes of a block of an archive; headers and data begin at blocks.
+inline constexpr std::int64_t kTarBlock = 512;
+
 struct TarMember {
   enum class Kind { kFile, kFolder, kOther };
   std::string name;                ///< as archived, without leading "./" and trailing "/"

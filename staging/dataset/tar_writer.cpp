@@ -6,14 +6,15 @@
 #include <string_view>
 
 #include "staging/dataset/encode.h"
+#include "staging/dataset/tar.h"
 
 namespace dataset {
 namespace {
 
-constexpr std::size_t kBlock = 512, kNameSize = 100;
+constexpr std::size_t kNameSize = 100;
 /// The largest size that fits the size field's eleven octal digits.
 constexpr std::size_t kMaxOctalSize = (std::size_t{1} << 33) - 1;
-using Block = std::array<char, kBlock>;
+using Block = std::array<char, kTarBlock>;
 
 void put(Block& block, std::size_t offset, std::string_view text) {
   std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(offset));
@@ -49,14 +50,14 @@ void TarWriter::header(const std::string& name, char type, std::size_t size) {
   for (const char c : block) sum += static_cast<unsigned char>(c);
   put(block, 148, fmt::format("{:06o}", sum));
   block[154] = '\0';
-  out_.write(block.data(), kBlock);
+  out_.write(block.data(), kTarBlock);
 }
 
 void TarWriter::body(std::span<const std::byte> data) {
   out_.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
   const Block zeros{};
-  const std::size_t rest = data.size() % kBlock;
-  if (rest != 0) out_.write(zeros.data(), static_cast<std::streamsize>(kBlock - rest));
+  const std::size_t rest = data.size() % kTarBlock;
+  if (rest != 0) out_.write(zeros.data(), static_cast<std::streamsize>(kTarBlock - rest));
 }
 
 void TarWriter::add(const std::string& name, char type, std::span<const std::byte> data) {
@@ -76,8 +77,8 @@ void TarWriter::add_file(const std::string& name, std::span<const std::byte> dat
 
 void TarWriter::finish() {
   const Block zeros{};
-  out_.write(zeros.data(), kBlock);
-  out_.write(zeros.data(), kBlock);
+  out_.write(zeros.data(), kTarBlock);
+  out_.write(zeros.data(), kTarBlock);
 }
 
 }  // namespace dataset

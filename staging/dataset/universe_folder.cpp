@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_sample(std::string_view file) {
+bool is_universe_sample(std::string_view file) {
   constexpr std::array kExtensions = {".hdf5", ".h5", ".tfrecord"};
   std::string extension = fs::path(file).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -105,7 +105,9 @@ std::int64_t read_in_place(const File& file, const UniverseShape& shape,
 
 Listing list_universes(const std::string& path, base::Activity* activity) {
   return list_flat_folder(
-      path, {is_sample, "sample files (.hdf5, .h5, .tfrecord) and nothing else", Others::kRefused},
+      path,
+      {is_universe_sample, "sample files (.hdf5, .h5, .tfrecord) and nothing else",
+       Others::kRefused},
       activity);
 }
 

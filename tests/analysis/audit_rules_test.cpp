@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/made_sets.h"
+#include "analysis/oddities.h"
 #include "analysis/own_log.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
@@ -19,6 +20,7 @@ using made_sets::Spoilt;
 using nlohmann::json;
 using own_log::clean;
 using own_log::Log;
+using own_log::move;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -80,10 +82,6 @@ std::string short_telemetry() {
 }
 
 void set(Log& log, const std::string& key, const json& value) { log[key]["value"] = value; }
-
-void move(json& one, double ms) {
-  one["time_ms"] = one["time_ms"].get<std::int64_t>() + static_cast<std::int64_t>(ms);
-}
 
 void shift(Log& log, const std::string& key, double ms) {
   log.each(key, [&](json& one) { move(one, ms); });

@@ -19,8 +19,8 @@ using testing::Field;
 using testing::HasSubstr;
 
 /// One line of a log.
-std::string record(double time_ms, const std::string& key, const nlohmann::json& value,
-                   const nlohmann::json& metadata = nlohmann::json::object()) {
+std::string record_line(double time_ms, const std::string& key, const nlohmann::json& value,
+                        const nlohmann::json& metadata = nlohmann::json::object()) {
   return ":::MLLOG " +
          nlohmann::json{
              {"time_ms", time_ms}, {"key", key}, {"value", value}, {"metadata", metadata}}
@@ -40,8 +40,9 @@ std::vector<analysis::Finding> findings_of_text(const std::string& text) {
 }
 
 std::string resnet_start() {
-  return record(2e12, "submission_benchmark", "resnet") + record(2e12, "train_samples", 100) +
-         record(2e12, "eval_samples", 10) + record(2e12, "run_start", nullptr);
+  return record_line(2e12, "submission_benchmark", "resnet") +
+         record_line(2e12, "train_samples", 100) + record_line(2e12, "eval_samples", 10) +
+         record_line(2e12, "run_start", nullptr);
 }
 
 TEST(Facts, OfASuccessfulRunAreThoseOfItsLog) {
@@ -127,10 +128,10 @@ TEST(Facts, TellOfLossesThatAreNotFinite) {
 
 TEST(Facts, CountAnEvaluationThatPrecedesTheStopInTheFileOrInTime) {
   const RunFacts facts = facts_of_text(
-      resnet_start() + record(2e12 + 11, "eval_accuracy", 0.5, {{"epoch_num", 1}}) +  // later
-      record(2e12 + 10, "run_stop", nullptr, {{"status", "success"}}) +
-      record(2e12 + 10, "eval_accuracy", 0.8, {{"epoch_num", 2}}) +  // after it, same time
-      record(2e12 + 12, "eval_accuracy", 0.9, {{"epoch_num", 3}}));  // after it in both
+      resnet_start() + record_line(2e12 + 11, "eval_accuracy", 0.5, {{"epoch_num", 1}}) +  // later
+      record_line(2e12 + 10, "run_stop", nullptr, {{"status", "success"}}) +
+      record_line(2e12 + 10, "eval_accuracy", 0.8, {{"epoch_num", 2}}) +  // after it, same time
+      record_line(2e12 + 12, "eval_accuracy", 0.9, {{"epoch_num", 3}}));  // after it in both
   ASSERT_EQ(facts.evaluations.size(), 2u);
   EXPECT_DOUBLE_EQ(facts.evaluations[0].quality, 0.8);
   EXPECT_EQ(facts.outcome, Outcome::kSuccess);
@@ -140,14 +141,14 @@ TEST(Facts, CountAnEvaluationThatPrecedesTheStopInTheFileOrInTime) {
 TEST(Facts, CountRepeatedEvaluationsOfAllNodesOnce) {
   std::string text = resnet_start();
   for (int node = 0; node < 8; ++node) {
-    text += record(2e12 + node, "eval_start", nullptr, {{"epoch_num", 1}});
+    text += record_line(2e12 + node, "eval_start", nullptr, {{"epoch_num", 1}});
   }
   for (int node = 0; node < 8; ++node) {
-    text += record(2e12 + 100 + node, "eval_stop", nullptr, {{"epoch_num", 1}});
-    text += record(2e12 + 100 + node, "eval_accuracy", 0.8, {{"epoch_num", 1}});
+    text += record_line(2e12 + 100 + node, "eval_stop", nullptr, {{"epoch_num", 1}});
+    text += record_line(2e12 + 100 + node, "eval_accuracy", 0.8, {{"epoch_num", 1}});
   }
   const RunFacts facts =
-      facts_of_text(text + record(2e12 + 200, "run_stop", nullptr, {{"status", "success"}}));
+      facts_of_text(text + record_line(2e12 + 200, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_EQ(facts.evaluations.size(), 1u);
   EXPECT_DOUBLE_EQ(*facts.parts.eval_s, 0.107);
 }
@@ -156,13 +157,13 @@ TEST(Facts, TellEvaluationsBesideTheTrainingFromThoseInIt) {
   std::string text = resnet_start();
   for (int epoch = 1; epoch <= 3; ++epoch) {
     const double start = 2e12 + epoch * 1000;
-    text += record(start, "epoch_start", nullptr, {{"epoch_num", epoch}});
-    text += record(start + 1000, "epoch_stop", nullptr, {{"epoch_num", epoch}});
-    text += record(start + 1000, "eval_start", nullptr, {{"epoch_num", epoch}});
-    text += record(start + 1500, "eval_stop", nullptr, {{"epoch_num", epoch}});
+    text += record_line(start, "epoch_start", nullptr, {{"epoch_num", epoch}});
+    text += record_line(start + 1000, "epoch_stop", nullptr, {{"epoch_num", epoch}});
+    text += record_line(start + 1000, "eval_start", nullptr, {{"epoch_num", epoch}});
+    text += record_line(start + 1500, "eval_stop", nullptr, {{"epoch_num", epoch}});
   }
   const RunFacts facts =
-      facts_of_text(text + record(2e12 + 5000, "run_stop", nullptr, {{"status", "success"}}));
+      facts_of_text(text + record_line(2e12 + 5000, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_TRUE(facts.parts.async_eval);
   EXPECT_FALSE(facts.parts.train_s);
   EXPECT_FALSE(facts.train_throughput);
@@ -170,11 +171,11 @@ TEST(Facts, TellEvaluationsBesideTheTrainingFromThoseInIt) {
 
 TEST(Facts, DoNotCountAnEpochThatStartsWhenTheRunEnds) {
   const RunFacts facts =
-      facts_of_text(resnet_start() + record(2e12, "epoch_start", nullptr, {{"epoch_num", 0}}) +
-                    record(2e12 + 9, "epoch_stop", nullptr, {{"epoch_num", 0}}) +
-                    record(2e12 + 9, "eval_accuracy", 0.8, {{"epoch_num", 0}}) +
-                    record(2e12 + 9, "epoch_start", nullptr, {{"epoch_num", 1}}) +
-                    record(2e12 + 9, "run_stop", nullptr, {{"status", "success"}}));
+      facts_of_text(resnet_start() + record_line(2e12, "epoch_start", nullptr, {{"epoch_num", 0}}) +
+                    record_line(2e12 + 9, "epoch_stop", nullptr, {{"epoch_num", 0}}) +
+                    record_line(2e12 + 9, "eval_accuracy", 0.8, {{"epoch_num", 0}}) +
+                    record_line(2e12 + 9, "epoch_start", nullptr, {{"epoch_num", 1}}) +
+                    record_line(2e12 + 9, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_DOUBLE_EQ(*facts.progress.epochs_run, 1.0);
   EXPECT_DOUBLE_EQ(*facts.progress.epochs_to_target, 1.0);
 }
@@ -183,24 +184,27 @@ TEST(Facts, SumTheEpochsOfBlocksWhereALogHasOnlyThose) {
   std::string text = resnet_start();
   for (int block = 0; block < 3; ++block) {
     const double start = 2e12 + block * 100;
-    text +=
-        record(start, "block_start", nullptr, {{"first_epoch_num", 4 * block}, {"epoch_count", 4}});
-    text += record(start + 90, "block_stop", nullptr, {{"first_epoch_num", 4 * block}});
-    text += record(start + 95, "eval_accuracy", 0.70 + 0.04 * block, {{"epoch_num", block}});
+    text += record_line(start, "block_start", nullptr,
+                        {{"first_epoch_num", 4 * block}, {"epoch_count", 4}});
+    text += record_line(start + 90, "block_stop", nullptr, {{"first_epoch_num", 4 * block}});
+    text += record_line(start + 95, "eval_accuracy", 0.70 + 0.04 * block, {{"epoch_num", block}});
   }
   const RunFacts facts =
-      facts_of_text(text + record(2e12 + 300, "run_stop", nullptr, {{"status", "success"}}));
+      facts_of_text(text + record_line(2e12 + 300, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_TRUE(facts.blocks);
   EXPECT_DOUBLE_EQ(*facts.progress.epochs_run, 12.0);
   EXPECT_DOUBLE_EQ(*facts.progress.epochs_to_target, 12.0);
 }
 
 TEST(Facts, CountStagingOutsideTheRunApart) {
-  const RunFacts facts = facts_of_text(
-      record(2e12, "submission_benchmark", "resnet") + record(2e12, "staging_start", nullptr) +
-      record(2e12 + 3000, "staging_stop", nullptr) + record(2e12 + 3000, "run_start", nullptr) +
-      record(2e12 + 4000, "staging_start", nullptr) + record(2e12 + 5000, "staging_stop", nullptr) +
-      record(2e12 + 13000, "run_stop", nullptr, {{"status", "success"}}));
+  const RunFacts facts =
+      facts_of_text(record_line(2e12, "submission_benchmark", "resnet") +
+                    record_line(2e12, "staging_start", nullptr) +
+                    record_line(2e12 + 3000, "staging_stop", nullptr) +
+                    record_line(2e12 + 3000, "run_start", nullptr) +
+                    record_line(2e12 + 4000, "staging_start", nullptr) +
+                    record_line(2e12 + 5000, "staging_stop", nullptr) +
+                    record_line(2e12 + 13000, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_DOUBLE_EQ(*facts.parts.staging_s, 4.0);
   EXPECT_DOUBLE_EQ(*facts.parts.staging_in_run_s, 1.0);
   EXPECT_DOUBLE_EQ(*facts.ttt_excluding_staging_s(), 9.0);
@@ -208,37 +212,38 @@ TEST(Facts, CountStagingOutsideTheRunApart) {
 }
 
 TEST(Facts, KeepSeedsOf64Bits) {
-  const RunFacts facts = facts_of_text(record(2e12, "seed", 18446744073709551615u));
+  const RunFacts facts = facts_of_text(record_line(2e12, "seed", 18446744073709551615u));
   EXPECT_EQ(facts.config_text("seed"), "18446744073709551615");
 }
 
 TEST(Facts, ListDifferentValuesOfAConfigurationKey) {
-  const RunFacts facts =
-      facts_of_text(record(2e12, "seed", 1) + record(2e12, "seed", 2) + record(2e12, "seed", 1));
+  const RunFacts facts = facts_of_text(record_line(2e12, "seed", 1) + record_line(2e12, "seed", 2) +
+                                       record_line(2e12, "seed", 1));
   EXPECT_EQ(facts.conflicting_keys.at("seed").size(), 2u);
   EXPECT_EQ(facts.repeated_keys.at("seed"), 3);
 }
 
 TEST(Facts, SurviveRecordsOfTheWrongKind) {
   const RunFacts facts = facts_of_text(
-      record(2e12, "submission_benchmark", {{"a", 1}}) + record(2e12, "run_start", nullptr, 7) +
-      record(2e12, "epoch_start", nullptr, {{"epoch_num", "one"}}) +
-      record(2e12, "eval_accuracy", "0.9") + record(2e12, "quality_target", "high") +
-      record(2e12 + 1, "run_stop", 1.5, "done"));
+      record_line(2e12, "submission_benchmark", {{"a", 1}}) +
+      record_line(2e12, "run_start", nullptr, 7) +
+      record_line(2e12, "epoch_start", nullptr, {{"epoch_num", "one"}}) +
+      record_line(2e12, "eval_accuracy", "0.9") + record_line(2e12, "quality_target", "high") +
+      record_line(2e12 + 1, "run_stop", 1.5, "done"));
   EXPECT_EQ(facts.outcome, Outcome::kTargetUnknown);
   EXPECT_TRUE(facts.evaluations.empty());
 }
 
 TEST(Facts, TellWhenARunEndsBeforeItStarts) {
   const auto findings = findings_of_text(
-      resnet_start() + record(2e12 - 5, "run_stop", nullptr, {{"status", "success"}}));
+      resnet_start() + record_line(2e12 - 5, "run_stop", nullptr, {{"status", "success"}}));
   EXPECT_THAT(findings, Contains(Field(&analysis::Finding::text,
                                        HasSubstr("run_stop is earlier than run_start"))));
 }
 
 TEST(Facts, CallAResumedRunNotSubmittable) {
-  const std::string text = resnet_start() + record(2e12 + 1, "resumed", true) +
-                           record(2e12 + 9, "run_stop", nullptr, {{"status", "aborted"}});
+  const std::string text = resnet_start() + record_line(2e12 + 1, "resumed", true) +
+                           record_line(2e12 + 9, "run_stop", nullptr, {{"status", "aborted"}});
   const RunFacts facts = facts_of_text(text);
   EXPECT_EQ(facts.outcome, Outcome::kAborted);
   EXPECT_TRUE(facts.resumed);

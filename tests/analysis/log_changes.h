@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "published_logs/published_logs.h"
+
 namespace log_changes {
 
 namespace fs = std::filesystem;
@@ -18,8 +20,8 @@ constexpr char kToken[] = ":::MLLOG ";
 
 inline std::vector<fs::path> logs_to_try() {
   std::vector<fs::path> paths;
-  for (const fs::path root : {"tests/analysis/data", "../shared/mlperf_logs"}) {
-    if (!fs::exists(root)) continue;
+  for (const fs::path& root : {fs::path("tests/analysis/data"), published::folder()}) {
+    if (root.empty()) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with("result_") && name.ends_with(".txt")) paths.push_back(entry.path());

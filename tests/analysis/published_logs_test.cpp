@@ -1,5 +1,6 @@
-// Every published log, compared with the figures of an independent program. Skipped without a copy
-// of the logs next to the project.
+// Every published log, compared with the figures of an independent program.
+#include "published_logs/published_logs.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-const fs::path kLogs = "../shared/mlperf_logs";
 
 /// The independent figures are rounded to six decimals (fractions to nine); rates are computed from
 /// rounded seconds.
@@ -69,17 +68,14 @@ bool has_old_format(const std::string& name) { return name.starts_with("training
 class PublishedLogs : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(kLogs / "expected.json")) {
-      GTEST_SKIP() << "no published logs at " << kLogs << " (they are not part of the project)";
-    }
-    std::ifstream in(kLogs / "expected.json");
-    expected_ = json::parse(in);
+    if (logs_.empty()) GTEST_SKIP() << published::kAbsent;
   }
-  json expected_;
+  const fs::path logs_ = published::folder();
+  const json& expected_ = published::expected();
 };
 
 TEST_F(PublishedLogs, GiveTheFiguresOfAnIndependentProgram) {
-  const analysis::Report report = analysis::make_report({kLogs.string()});
+  const analysis::Report report = analysis::make_report({logs_.string()});
   const json files = analysis::report::report_json(report)["files"];
   std::size_t compared = 0;
   for (const auto& [name, expected] : expected_["files"].items()) {
@@ -97,7 +93,7 @@ TEST_F(PublishedLogs, GiveTheFiguresOfAnIndependentProgram) {
 }
 
 TEST_F(PublishedLogs, GiveTheSystemsScoresOfAnIndependentProgram) {
-  const analysis::Report report = analysis::make_report({kLogs.string()});
+  const analysis::Report report = analysis::make_report({logs_.string()});
   const json systems = analysis::report::report_json(report)["systems"];
   for (const auto& [name, expected] : expected_["systems"].items()) {
     ASSERT_TRUE(systems.contains(name)) << name;
@@ -109,7 +105,7 @@ TEST_F(PublishedLogs, GiveTheSystemsScoresOfAnIndependentProgram) {
 TEST_F(PublishedLogs, AreReadByTheirOwnPathWhateverTheirName) {
   const std::string name =
       "training_v0.7/Intel/results/1-node-8s-cpx-2-mxnet/resnet/logs/32_workers_0.log";
-  const analysis::Report report = analysis::make_report({(kLogs / name).string()});
+  const analysis::Report report = analysis::make_report({(logs_ / name).string()});
   ASSERT_EQ(report.runs.size(), 1u);
   EXPECT_EQ(report.runs[0].name, "32_workers_0.log");
   compare(name, expected_["files"][name],
@@ -118,18 +114,18 @@ TEST_F(PublishedLogs, AreReadByTheirOwnPathWhateverTheirName) {
 }
 
 TEST_F(PublishedLogs, AreNamedAlikeFromAboveAndRoundByRound) {
-  const analysis::Report above = analysis::make_report({kLogs.string()});
+  const analysis::Report above = analysis::make_report({logs_.string()});
   std::vector<std::string> rounds;
-  for (const auto& entry : fs::directory_iterator(kLogs)) {
+  for (const auto& entry : fs::directory_iterator(logs_)) {
     if (entry.is_directory()) rounds.push_back(entry.path().string());
   }
   ASSERT_GT(rounds.size(), 1u);
   const json all = analysis::report::report_json(above);
   EXPECT_EQ(json(analysis::report::report_json(analysis::make_report(rounds))), all);
   const json round =
-      analysis::report::report_json(analysis::make_report({(kLogs / "hpc_v3.0").string()}));
+      analysis::report::report_json(analysis::make_report({(logs_ / "hpc_v3.0").string()}));
   const json folder = analysis::report::report_json(
-      analysis::make_report({(kLogs / "hpc_v3.0/HPE+LBNL/results/perlmutter_128x4").string()}));
+      analysis::make_report({(logs_ / "hpc_v3.0/HPE+LBNL/results/perlmutter_128x4").string()}));
   const std::string name = "strong/cosmoflow/result_1.txt";
   const std::string below = "HPE+LBNL/results/perlmutter_128x4/";
   EXPECT_EQ(folder["files"][name], all["files"]["hpc_v3.0/" + below + name]);
@@ -193,7 +189,7 @@ constexpr Known kKnown[] = {
 
 TEST_F(PublishedLogs, HaveTheirKnownOdditiesTold) {
   for (const Known& known : kKnown) {
-    const analysis::Report report = analysis::make_report({(kLogs / known.file).string()});
+    const analysis::Report report = analysis::make_report({(logs_ / known.file).string()});
     const analysis::RunReport& run = report.runs.at(0);
     std::string told;
     bool is_found = false;
@@ -208,7 +204,7 @@ TEST_F(PublishedLogs, HaveTheirKnownOdditiesTold) {
 }
 
 TEST_F(PublishedLogs, HaveOnlyFindingsOfTheCatalogueWithPlacesThatExist) {
-  const analysis::Report report = analysis::make_report({kLogs.string()});
+  const analysis::Report report = analysis::make_report({logs_.string()});
   for (const analysis::RunReport& run : report.runs) {
     for (const analysis::Finding& finding : run.findings) {
       const mllog::CatalogueRule* rule = own_log::audit_rule(finding.rule);

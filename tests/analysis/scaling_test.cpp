@@ -10,6 +10,7 @@
 #include "analysis/findings/report.h"
 #include "analysis/oddities.h"
 #include "analysis/systems.h"
+#include "published_logs/published_logs.h"
 #include "runner/base/units.h"
 
 namespace {
@@ -131,10 +132,13 @@ constexpr Row kRows[] = {
     {"abci_1024xV100_fjpytorch_open", 10.49, 0.23, 23.7, 21.6, -1, .187, -1},
 };
 
-/// The folder with the logs of the round: a copy of its published results, or some of them.
+/// The folder with the logs of the round: a copy of its published results, or some of them. Empty
+/// where there are none.
 std::string round_folder() {
   const char* const given = std::getenv("TRAINMARK_HPC_V0_7");
-  return given ? given : "../shared/mlperf_logs/hpc_v0.7";
+  if (given) return given;
+  const std::filesystem::path logs = published::folder();
+  return logs.empty() ? "" : (logs / "hpc_v0.7").string();
 }
 
 /// Allows half a unit of the last printed digit, and a little more, as values may be rounded twice.
@@ -166,9 +170,7 @@ void expect_row(const SystemFacts& facts, const Row& row) {
 
 TEST(JointAnalysis, GivesThePublishedFiguresOfTheRound) {
   const bool is_given = std::getenv("TRAINMARK_HPC_V0_7") != nullptr;
-  if (!is_given && !std::filesystem::exists(round_folder())) {
-    GTEST_SKIP() << "needs ../shared/mlperf_logs, or TRAINMARK_HPC_V0_7: a copy of the results";
-  }
+  if (round_folder().empty()) GTEST_SKIP() << published::kAbsent;
   const auto report = analysis::make_report({round_folder()});
   const bool is_whole = report.systems.size() == std::size(kRows);
   std::size_t found = 0;

@@ -13,7 +13,6 @@ using analysis::find_waiting;
 using analysis::Straggler;
 using analysis::Waiting;
 using telemetry::Counter;
-using telemetry::Report;
 using telemetry::Subsystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -62,7 +61,7 @@ class Job {
     }
     return *this;
   }
-  Report& report() { return report_; }
+  telemetry::Report& report() { return report_; }
   Waiting waiting() {
     for (telemetry::RankReport& rank : report_.ranks) {
       rank.wall_s = 0.0;
@@ -72,7 +71,7 @@ class Job {
   }
 
  private:
-  Report report_;
+  telemetry::Report report_;
 };
 
 std::vector<int> ranks_of(const Waiting& waiting) {

@@ -17,7 +17,7 @@ using analysis::SetMember;
 using analysis::SystemFacts;
 
 /// Facts of runs with these times; a negative one failed after that time.
-std::vector<RunFacts> runs_of(const std::vector<double>& times) {
+std::vector<RunFacts> facts_of_runs(const std::vector<double>& times) {
   std::vector<RunFacts> runs;
   for (const double time : times) {
     RunFacts facts;
@@ -44,7 +44,7 @@ SystemFacts system_of_runs(const std::vector<RunFacts>& runs,
 
 SystemFacts system_of(const std::vector<double>& times, const std::string& folder = "/no/such",
                       std::size_t breaking = 0) {
-  return system_of_runs(runs_of(times), folder, breaking);
+  return system_of_runs(facts_of_runs(times), folder, breaking);
 }
 
 /// A hundred runs of round 0.5 that start one after another; the list has the last one first. The
@@ -52,7 +52,7 @@ SystemFacts system_of(const std::vector<double>& times, const std::string& folde
 std::vector<RunFacts> hundred_runs(int failing) {
   std::vector<double> times;
   for (int n = 100; n > 0; --n) times.push_back(n % 10 < failing ? -n : n);
-  std::vector<RunFacts> runs = runs_of(times);
+  std::vector<RunFacts> runs = facts_of_runs(times);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     runs[i].round = "0.5";
     *runs[i].run_start_ms = 1000.0 * std::abs(times[i]);
@@ -141,7 +141,7 @@ TEST(System, SpreadsOverTheSuccessfulRuns) {
 }
 
 TEST(System, CountsAResumedRunForNoSuccess) {
-  std::vector<RunFacts> runs = runs_of({1, 2, 3});
+  std::vector<RunFacts> runs = facts_of_runs({1, 2, 3});
   runs[2].resumed = true;
   runs[2].ttt_s.reset();
   std::vector<SetMember> members;
@@ -183,7 +183,7 @@ TEST(System, WithADamagedDescriptionSaysSo) {
   const base::TemporaryDirectory folder;
   folder.write("results/demo/resnet/scaling.json", "{not json");
   std::vector<analysis::Finding> findings;
-  const std::vector<RunFacts> runs = runs_of({1});
+  const std::vector<RunFacts> runs = facts_of_runs({1});
   analysis::system_facts_of(folder.path() / "results/demo/resnet", {{"result_0.txt", &runs[0]}},
                             findings);
   ASSERT_FALSE(findings.empty());

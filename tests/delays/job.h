@@ -1,6 +1,8 @@
 // A small training job of the real program on two ranks, and its own account of the time.
 #pragma once
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,6 +15,10 @@
 #include "runner/telemetry/report_file.h"
 
 namespace delays {
+
+/// The exit status of a job that trained to its end: the target is not expected to be reached, but
+/// may be.
+inline const auto kTrained = testing::AnyOf(0, 6);
 
 /// The results of a run.
 struct Ended {

@@ -12,13 +12,11 @@ namespace {
 
 using delays::Ended;
 using delays::Job;
+using delays::kTrained;
 using telemetry::Counter;
 using telemetry::Subsystem;
-using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const auto kTrained = AnyOf(0, 6);
 
 bool has_network_namespaces() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
 

@@ -18,13 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using delays::Ended;
 using delays::Job;
+using delays::kTrained;
 using outside::content;
 using telemetry::Subsystem;
 using testing::AnyOf;
 using testing::HasSubstr;
 using Milliseconds = std::chrono::milliseconds;
-
-const auto kTrained = AnyOf(0, 6);
 
 void expect_slow_forward_and_backward() {
   // Primitives in 20 steps, without layout conversions; convolutions computed as matrix products

@@ -12,12 +12,9 @@ namespace {
 
 using delays::Ended;
 using delays::Job;
+using delays::kTrained;
 using telemetry::Subsystem;
-using testing::AnyOf;
 using testing::HasSubstr;
-
-/// The target is not expected to be reached, but may be.
-const auto kTrained = AnyOf(0, 6);
 
 std::int64_t milliseconds_each(double seconds, int reads) {
   return static_cast<std::int64_t>(std::ceil(1000.0 * seconds / reads));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the commands that README.md and the pages of docs/ and workloads/ show in fenced blocks, and the links between pages.
+"""Checks the commands that README.md, the pages of docs/ and workloads/ and all --help texts show, and the links between pages.
 
   commands.py TRAINMARK SOURCE
 
@@ -9,6 +9,7 @@ presets, targets and options that there are. Lines that are no commands (output,
 """
 
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -19,7 +20,7 @@ import sys
 import tempfile
 
 USAGE = 2
-SECONDS = 4.0  # a usage error shows at once
+SECONDS = 2.0  # a usage error shows at once
 PROGRAMS = ("trainmark", "build/release/trainmark", "build/check/trainmark", "build/analysis/trainmark")
 #: Usage errors that are not the command's: a file that an earlier step makes, an instruction set that this CPU lacks.
 NOT_HERE = re.compile(r"\.json: (cannot open|cannot be read|expected a regular file)|expected a CPU with ")
@@ -55,7 +56,10 @@ def words_of(line):
 def commands_of(line):
     """Each command of "A && B" as words, without leading assignments of the environment."""
     command = []
-    for word in words_of(line) + ["&&"]:
+    words = words_of(line)
+    if ">" in words:
+        words = words[:words.index(">")]
+    for word in words + ["&&"]:
         if word in ("&&", ";", "|", "||"):
             while command and re.match(r"^[A-Z_][A-Z_0-9]*=", command[0]):
                 command = command[1:]
@@ -79,7 +83,7 @@ def without_launcher(words):
 def trial(words):
     """How the command is tried: nothing is trained or submitted."""
     words = [word for word in words if word != "--submit"]
-    if len(words) > 1 and words[1] == "run" and "--dry-run" not in words:
+    if len(words) > 1 and words[1] == "run" and not {"--dry-run", "--trace"} & set(words):
         words.append("--dry-run")
     return words
 
@@ -150,6 +154,33 @@ def is_command(words):
                             or re.match(r"^(cmake|tests)/\S+\.(sh|py)$", words[0]))
 
 
+def help_text(command):
+    return subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def section(text, title):
+    """The indented lines below a title of a --help text."""
+    lines = text.split("\n")
+    below = lines[lines.index(title) + 1:] if title in lines else []
+    return list(itertools.takewhile(lambda line: line.startswith("  "), below))
+
+
+def help_examples(program, command=("trainmark",)):
+    """Each example of the command's --help and those of its subcommands, with the command that prints it."""
+    text = help_text([program, *command[1:]])
+    held = ""
+    for line in section(text, "Example:") + section(text, "Examples:"):
+        held += " " + line.strip()
+        if held.endswith("\\"):
+            held = held[:-1]
+        else:
+            yield " ".join(command), held.strip()
+            held = ""
+    for line in section(text, "Subcommands:"):
+        if re.match(r"  \S", line):
+            yield from help_examples(program, (*command, line.split()[0]))
+
+
 def broken_links(page):
     """Links of the page to files that are not there, and names of files of results/reference that are not."""
     text = page.read_text()
@@ -170,18 +201,28 @@ def main():
     for page in pages:
         for number, line in fenced_lines(page):
             found += [(page.relative_to(source), number, words) for words in commands_of(line) if is_command(words)]
+    helped = set()
+    for command, line in help_examples(program):
+        helped.add(command)
+        found += [(f"{command} --help", 0, words) for words in commands_of(line) if is_command(words)]
+    for script in ("quickstart", "check"):
+        example = re.search(r"^Example: (.*)", help_text([source / script]), re.M)
+        found.append((f"{script} --help", 0, example[1].split()))
     problems = 0
+    commands = list({tuple(words): words for _, _, words in found}.values())
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for (page, number, words), problem in zip(found, pool.map(lambda one: problem_of(program, one[2], folder), found)):
-            if problem:
-                problems += 1
-                print(f"{page}:{number}: {shlex.join(words)}: {problem}")
+        tried = pool.map(lambda words: problem_of(program, words, folder), commands)
+        problem_by_command = dict(zip(map(tuple, commands), tried))
+    for page, number, words in found:
+        if problem := problem_by_command[tuple(words)]:
+            problems += 1
+            print(f"{page}:{number}: {shlex.join(words)}: {problem}")
     for page in pages:
         for problem in broken_links(page):
             problems += 1
             print(f"{page.relative_to(source)}: {problem}")
-    print(f"{len(found)} commands on {len(pages)} pages, {problems} with a problem")
-    return 1 if problems or len(found) < 50 else 0
+    print(f"{len(found)} commands on {len(pages)} pages and in {len(helped)} help texts, {problems} with a problem")
+    return 1 if problems or len(found) < 50 or len(helped) < 15 else 0
 
 
 if __name__ == "__main__":

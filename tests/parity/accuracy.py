@@ -5,7 +5,8 @@ cores, and continues where it was stopped:
 
     python3 tests/parity/accuracy.py build/release/trainmark --output results/reference/trainmark_cifar10.json
 
-The file is written after every run. The default peer is PyTorch, whose curves come from train_cifar10.py.
+workloads/resnet50/cifar10.py makes the data. The file is written after every run. The default peer is PyTorch, whose
+curves come from train_cifar10.py.
 To compare bf16 with our own f32:
 
     python3 tests/parity/accuracy.py build/release/trainmark --precision bf16 --ranks 2 \\
@@ -66,6 +67,12 @@ def train(program, config, precision, ranks, seed, target=1):
             "epochs": curve}, {"machine": machine, "build": account["build"], "libraries": account["libraries"]}
 
 
+def learning(recipe):
+    """The recipe without the places of its files."""
+    data = {key: value for key, value in recipe["dataset"].items() if key not in ("train", "validation")}
+    return recipe | {"dataset": data}
+
+
 def mean(values):
     values = list(values)
     return sum(values) / len(values)
@@ -119,7 +126,7 @@ def main():
               "precision": options.precision, "runs": []}
     if output.exists():
         report = json.loads(output.read_text())
-        if report["recipe"] != recipe or report.get("precision", "f32") != options.precision:
+        if learning(report["recipe"]) != learning(recipe) or report.get("precision", "f32") != options.precision:
             sys.exit(f"{output}: holds runs of another recipe; name another file")
     for ranks in options.ranks:
         for seed in options.seeds:
@@ -133,7 +140,7 @@ def main():
     if not peer_path.exists():
         sys.exit(f"{peer_path}: expected a peer's curves; train_cifar10.py measures PyTorch's")
     peer = json.loads(peer_path.read_text())
-    if peer["recipe"] != recipe:
+    if learning(peer["recipe"]) != learning(recipe):
         sys.exit(f"{peer_path}: holds curves of another recipe")
     sys.exit(0 if judge(report["runs"], peer, options.precision) else 1)
 

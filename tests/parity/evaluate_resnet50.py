@@ -2,7 +2,7 @@
 
 Random weights with random batch-norm statistics and nonzero last gammas are passed to `trainmark evaluate` in an HDF5
 file. The bound on max |a - b| / max |b| is 1e-4. A second run with a mirrored kernel must exceed it. The images are
-CIFAR-10's, or generated if ../shared is absent.
+CIFAR-10's where workloads/resnet50/cifar10.py wrote them, otherwise generated.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ torch, torchvision, h5py = peer.require_peer()
 import reference
 
 BOUND = 1e-4
-REAL = pathlib.Path(__file__).resolve().parents[3] / "shared/data/cifar10/test.tar"
+REAL = pathlib.Path(__file__).resolve().parents[2] / "build/cifar10/test.tar"
 PER_CLASS = {True: 8, False: 18}  # True: real images of ten classes; False: generated ones of four
 STYLES = {"cifar": 32, "torchvision": 64}
 

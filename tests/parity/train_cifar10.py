@@ -1,8 +1,8 @@
 """Measures PyTorch's learning curves under the recipe of a configuration, to which our accuracy is compared.
 
 The recipe is read from a configuration of `trainmark run`. Keys that this script does not understand are errors, and so
-are missing ones whose default it does not know. Trains all epochs and ignores the target. Run it in the project's
-folder:
+are missing ones whose default it does not know. Trains all epochs and ignores the target. workloads/resnet50/cifar10.py
+makes the data. Run it in the project's folder:
 
     OMP_NUM_THREADS=2 python3 tests/parity/train_cifar10.py --seeds 1 2 3 \\
         --output results/reference/pytorch_cifar10.json
@@ -164,6 +164,7 @@ def parse_arguments():
     parser.add_argument("config", nargs="?", default="configs/resnet50/cifar10.json")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--steps", type=int, default=0, help="stop each seed after so many updates")
+    parser.add_argument("--data", type=pathlib.Path, help="folder of train.tar and test.tar instead of the configured")
     parser.add_argument("--output", help="JSON file for curves and machine")
     return parser.parse_args()
 
@@ -184,9 +185,11 @@ def main():
         sys.exit(f"/training/bn_group_samples: must divide the batch of {sizes['global_batch_size']}, got "
                  f"{sizes['bn_group_samples']}")
     recipe = config["dataset"]
+    if options.data:
+        recipe |= {"train": str(options.data / "train.tar"), "validation": str(options.data / "test.tar")}
     for key in ("train", "validation"):
         if not pathlib.Path(recipe[key]).exists():
-            peer.skip(f"{recipe[key]}: this data lies in ../shared, which is absent")
+            peer.skip(f"{recipe[key]}: is absent; workloads/resnet50/cifar10.py makes it")
     data = [load_images(recipe[key], recipe[f"{key}_samples"]) for key in ("train", "validation")]
     report = {"what": "curves of PyTorch under this recipe", "config": options.config, "recipe": config, "runs": []}
     if options.output and pathlib.Path(options.output).exists():

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/small_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -13,12 +14,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kSystem;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
 
 using BadInput = outside::SmallRun;
 

@@ -5,9 +5,12 @@
 
 #include <sstream>
 
+#include "runner/base/fake_clock.h"
+
 namespace runner {
 namespace {
 
+using base::kSecondNs;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -17,8 +20,6 @@ class HandClock final : public base::Clock {
   std::int64_t unix_ms() const override { return now_ns / 1'000'000; }
   std::int64_t now_ns = 0;
 };
-
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 ProgressPoint halfway() { return {2, 4, 50, 100, 123.4, 0.5}; }
 

@@ -22,7 +22,7 @@ class LineSink final : public mllog::RecordSink {
   std::vector<std::string> lines;
 };
 
-class HandClock final : public base::Clock {
+class DateClock final : public base::Clock {
  public:
   std::int64_t steady_ns() const override { return 0; }
   std::int64_t unix_ms() const override { return ms; }
@@ -33,7 +33,7 @@ constexpr std::int64_t kMinuteMs = 60'000;
 
 /// A log of the closed division up to init_stop.
 struct JudgedLogTest : testing::Test {
-  HandClock clock;
+  DateClock clock;
   LineSink file;
   RunRules rules = choose_rules(
       {RulesMode::kStrict, ""},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/small_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -11,13 +12,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kTargetMissed;
 using outside::mpirun;
 using outside::Started;
 using outside::wait;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr int kTargetMissed = 6, kStopped = 7, kKilled = 137;
+constexpr int kStopped = 7, kKilled = 137;
 
 using LostStaging = outside::SmallRun;
 

@@ -20,7 +20,6 @@ struct BenchOptions : parallel::TrainingOptions {
 };
 
 constexpr const char* kBench = "bench deepcam";
-constexpr std::int64_t kResolutions = 16;
 constexpr double kLearningRate = 0.001;
 
 ModelConfig model_of(const BenchOptions& options) {

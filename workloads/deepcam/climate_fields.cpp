@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "runner/base/hash_chain.h"
+#include "workloads/deepcam/squared.h"
 
 namespace deepcam {
 namespace {
@@ -21,8 +22,6 @@ std::int64_t frequency(std::size_t index, std::size_t count) {
 double amplitude(std::int64_t down, std::int64_t along) {
   return 1.0 / (static_cast<double>(down * down + along * along) + 4.0);
 }
-
-double squared(double value) { return value * value; }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "runner/base/hash_chain.h"
 #include "runner/base/random.h"
+#include "workloads/deepcam/squared.h"
 
 namespace deepcam {
 namespace {
@@ -17,8 +18,6 @@ std::uint64_t stream_of(std::uint64_t seed, SampleSet set, std::int64_t index, U
   return base::chain({seed, static_cast<std::uint64_t>(set), static_cast<std::uint64_t>(index),
                       static_cast<std::uint64_t>(use)});
 }
-
-double squared(double value) { return value * value; }
 
 /// Mean zonal wind at a latitude, m/s.
 double jet(double latitude) {

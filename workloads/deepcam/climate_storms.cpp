@@ -7,11 +7,10 @@
 #include <numbers>
 
 #include "workloads/deepcam/climate_grid.h"
+#include "workloads/deepcam/squared.h"
 
 namespace deepcam {
 namespace {
-
-double squared(double value) { return value * value; }
 
 void add(float& to, double value) { to += static_cast<float>(value); }
 

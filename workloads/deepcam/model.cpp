@@ -18,7 +18,6 @@ using nn::Initializer;
 using nn::ValueId;
 
 constexpr std::int64_t kSide = 3;  ///< kernel size of all convolutions but the pointwise ones
-constexpr std::int64_t kResolutions = 16;
 
 /// He's normal weights, by fan-in.
 Initializer he_normal(std::int64_t fan_in) {

@@ -10,6 +10,8 @@
 namespace deepcam {
 
 inline constexpr std::int64_t kClasses = 3;  ///< background, tropical cyclone, atmospheric river
+/// Height and width are multiples of it: the encoder goes down to 1/16 of the resolution.
+inline constexpr std::int64_t kResolutions = 16;
 
 struct ModelConfig {
   std::int64_t height = 768, width = 1152;  ///< multiples of 16

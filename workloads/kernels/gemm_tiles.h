@@ -4,13 +4,13 @@
 #include "workloads/kernels/bf16_pairs.h"
 #include "workloads/kernels/kernels.h"
 #include "workloads/kernels/norms_streamed.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/kernels/transpose.h"
 
 namespace nn {
 namespace {
 
 constexpr std::int64_t kTileRows = TileGemm::kRows;
-constexpr std::int64_t kTileWords = 16 * 16;
 constexpr std::int64_t kTileRowBytes = 64;
 
 /// The operand of LDTILECFG.

@@ -6,11 +6,11 @@
 #include <limits>
 
 #include "runner/base/median.h"
+#include "workloads/nn/precision.h"
 
 namespace nn {
 namespace {
 
-constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 constexpr std::int64_t kBlockFloats = kBandwidthBlockBytes / kFloatBytes;
 
 /// Calls pass(first, count) for pieces of a block, on all threads.

@@ -150,14 +150,14 @@ void Parameters::write_weights(ParameterId id, std::span<const float> plain) {
 std::uint64_t Parameters::weights_hash() const {
   // FNV-1a on 64-bit words in eight lanes, which break the chain of dependent multiplications.
   constexpr std::uint64_t kPrime = 0x100000001b3ULL;
-  constexpr std::size_t kLanes = 8;
-  std::uint64_t lanes[kLanes];
-  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = 0xcbf29ce484222325ULL + lane;
+  constexpr std::size_t kHashLanes = 8;
+  std::uint64_t lanes[kHashLanes];
+  for (std::size_t lane = 0; lane < kHashLanes; ++lane) lanes[lane] = 0xcbf29ce484222325ULL + lane;
   const std::span<float> all = weights_;  // a multiple of 16 floats
-  std::uint64_t words[kLanes];
-  for (std::size_t at = 0; at + 2 * kLanes <= all.size(); at += 2 * kLanes) {
+  std::uint64_t words[kHashLanes];
+  for (std::size_t at = 0; at + 2 * kHashLanes <= all.size(); at += 2 * kHashLanes) {
     std::memcpy(words, all.data() + at, sizeof words);
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
+    for (std::size_t lane = 0; lane < kHashLanes; ++lane)
       lanes[lane] = (lanes[lane] ^ words[lane]) * kPrime;
   }
   std::uint64_t hash = 0;

@@ -61,6 +61,8 @@ constexpr const char* logged_name(Precision precision) {
   return precision == Precision::kBf16 ? "bfloat16" : "fp32";
 }
 
+inline constexpr std::int64_t kFloatBytes = sizeof(float);
+
 /// Bytes of an element of an activation.
 constexpr std::int64_t bytes_of(Precision precision) {
   return precision == Precision::kBf16 ? 2 : 4;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runner/base/error.h"
+#include "workloads/kernels/tiling.h"
 
 namespace nn {
 namespace {
@@ -31,7 +32,6 @@ ProductRates measure_product_rates(const Kernels& kernels) {
   if (!kernels.has_pairs()) {
     throw base::Error(base::ExitCode::kInternal, "kernels without products of pairs");
   }
-  constexpr double kLanes = 16.0;
   return {kLanes * kInstructions / seconds_of(kernels.pair_gemm.spend_floats),
           2.0 * kLanes * kInstructions / seconds_of(kernels.pair_gemm.spend_pairs)};
 }

@@ -44,7 +44,7 @@ Class class_of(float score, float label) {
 }
 
 /// The keys of a rank's samples, by class.
-struct Samples {
+struct SampleKeys {
   std::array<std::vector<Key>, 2> keys;  ///< of negatives and positives
   std::int64_t nan_scores = 0;
 };
@@ -59,7 +59,7 @@ void require_labels(const ClassCounts& counts, std::span<const float> labels) {
                                     wrong - labels.begin(), *wrong));
 }
 
-Samples classify(std::span<const float> scores, std::span<const float> labels) {
+SampleKeys classify(std::span<const float> scores, std::span<const float> labels) {
   const Chunks chunks(labels.size());
   std::vector<ClassCounts> places(chunks.count);
 #pragma omp parallel for schedule(static, 1)
@@ -77,7 +77,7 @@ Samples classify(std::span<const float> scores, std::span<const float> labels) {
   }
   require_labels(totals, labels);
 
-  Samples samples;
+  SampleKeys samples;
   samples.nan_scores = static_cast<std::int64_t>(totals[kNotANumber]);
   for (const Class c : {kNegative, kPositive}) samples.keys[c].resize(totals[c]);
 #pragma omp parallel for schedule(static, 1)
@@ -169,7 +169,7 @@ std::vector<Tie> exchange(const std::vector<Tie>& ties, std::span<const std::int
 
 /// Collective. The pairs among the samples of all ranks within this rank's range of scores. The
 /// ranges ascend with the rank and together cover all scores.
-PairCount count_range(Samples samples, const runner::Communicator& ranks) {
+PairCount count_range(SampleKeys samples, const runner::Communicator& ranks) {
   PairCount count;
   if (ranks.size() == 1) {
     for_each_tie(samples.keys, [&](const Tie& tie) { count.add(tie.negatives, tie.positives); });
@@ -236,7 +236,7 @@ RocAuc roc_auc(std::span<const float> scores, std::span<const float> labels,
         fmt::format("ROC AUC: {} scores for {} labels", scores.size(), labels.size()));
   }
   (void)base::narrow<std::uint32_t>(labels.size());  // Tie has 32-bit counts
-  Samples samples = classify(scores, labels);
+  SampleKeys samples = classify(scores, labels);
   std::array<std::int64_t, 3> totals = {static_cast<std::int64_t>(samples.keys[kNegative].size()),
                                         static_cast<std::int64_t>(samples.keys[kPositive].size()),
                                         samples.nan_scores};

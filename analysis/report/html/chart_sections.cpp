@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A table with more rows is folded at first.
-constexpr std::size_t kOpenRows = 40;
+constexpr std::size_t kOpenRows = 12;
 
 std::string fieldset(const std::string& id, const std::string& legend,
                      const ChartChoices& choices) {

@@ -20,7 +20,6 @@ using Kind = HtmlTable::Kind;
 
 /// Limits of the runs shown rank by rank and of the ranks per run; JSON and CSV have the rest.
 constexpr std::size_t kMostRuns = 10, kMostRanks = 64, kMostTimelineRanks = 16;
-constexpr double kMilli = 1e3;
 
 std::string of_run(const std::string& what, const RunReport& run) {
   return fmt::format("{}: {}", what, run.name);
@@ -82,10 +81,12 @@ Json gapless(const std::vector<StepCount>& histogram) {
     const double growth = one.high_s / one.low_s;
     // Half a bucket of tolerance, as powers are rounded.
     while (buckets.size() < kMostBuckets && end_s * (1.0 + kHalf * (growth - 1.0)) < one.low_s) {
-      buckets.push_back({charted(kMilli * end_s), charted(kMilli * end_s * growth), 0});
+      buckets.push_back(
+          {charted(base::kMsPerSecond * end_s), charted(base::kMsPerSecond * end_s * growth), 0});
       end_s *= growth;
     }
-    buckets.push_back({charted(kMilli * one.low_s), charted(kMilli * one.high_s), one.steps});
+    buckets.push_back({charted(base::kMsPerSecond * one.low_s),
+                       charted(base::kMsPerSecond * one.high_s), one.steps});
     end_s = one.high_s;
   }
   return buckets;
@@ -100,8 +101,8 @@ void add_steps(const RunReport& run, int number, ChartSections& sections) {
   table.column("steps", Kind::kNumber);
   for (const StepCount& one : histogram) {
     if (!table.row()) continue;
-    table.cell(short_number(kMilli * one.low_s));
-    table.cell(short_number(kMilli * one.high_s));
+    table.cell(short_number(base::kMsPerSecond * one.low_s));
+    table.cell(short_number(base::kMsPerSecond * one.high_s));
     table.cell(std::to_string(one.steps));
   }
   sections.add(of_run("Steps", run), "How long training steps took, on all ranks.",
@@ -126,7 +127,8 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
     ranks = std::max(ranks, span.rank + 1);
     if (span.rank >= static_cast<std::int64_t>(kMostTimelineRanks)) continue;
     spans.push_back({index_of(base::printable(span.name)), span.rank,
-                     charted(kMilli * span.begin_s), charted(kMilli * span.end_s)});
+                     charted(base::kMsPerSecond * span.begin_s),
+                     charted(base::kMsPerSecond * span.end_s)});
     totals[span.name] += span.end_s - span.begin_s;
   }
   if (spans.empty()) return;
@@ -135,7 +137,7 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
   for (const auto& [name, seconds] : totals) {
     if (!table.row()) continue;
     table.cell(name);
-    table.cell(short_number(kMilli * seconds));
+    table.cell(short_number(base::kMsPerSecond * seconds));
   }
   std::string note =
       "Scopes of the traced steps, milliseconds since the first; result_<n>.trace.json has them "

@@ -266,7 +266,7 @@ std::string findings(const Report& report) {
   return section("Findings", table);
 }
 
-std::string definitions() {
+std::string definitions_section() {
   std::string html =
       "<section><h2>Definitions</h2>\n<details><summary>Every figure and convention</summary>"
       "<dl class=\"definitions\">\n";
@@ -313,14 +313,15 @@ std::string report_html(const Report& report) {
   }
   // With several systems their comparison comes first, else the runs.
   if (report.systems.size() > 1) {
-    page += systems + system_table(report) + charts.take_html() + run_table(report);
+    page += "<div class=\"plots\">\n" + systems + "</div>\n" + system_table(report) +
+            charts.take_html() + run_table(report);
   } else {
     page += run_table(report) + system_table(report) + systems + charts.take_html();
   }
   page += waiting_section(report);
   page += findings(report);
   page += details(report);
-  page += definitions();
+  page += definitions_section();
   page += "</main>\n<script type=\"application/json\" id=\"data\">" + charts.data_script() +
           "</script>\n<script>\n";
   page += chart_library();

@@ -26,7 +26,7 @@ Json json_of(const BenchResult& second, const BenchComparison& comparison) {
           {"layers", layers_json(comparison.layers)}};
 }
 
-Json definitions() {
+Json bench_definitions() {
   return {
       {"samples_per_s", "samples of a step over the median step time"},
       {"ratio", "samples_per_s over that of the first file"},
@@ -58,7 +58,7 @@ std::string bench_compare_json_text(const std::vector<BenchResult>& results,
                          {"kind", "bench"},
                          {"results", std::move(listed)},
                          {"comparisons", std::move(compared)},
-                         {"definitions", definitions()}};
+                         {"definitions", bench_definitions()}};
   return document.dump(1) + "\n";
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kCheckSchema = 1;
 
 /// A line or column; null if the finding is on the whole file.
 Json place(std::int64_t number) { return number > 0 ? Json(number) : Json(nullptr); }
@@ -35,7 +35,7 @@ Json finding_json(const mllog::Finding& finding) {
                                      : Json(base::printable(finding.suppressed_because))}};
 }
 
-Json findings_json(const std::vector<Finding>& findings) {
+Json check_findings_json(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const mllog::Finding& finding : findings) list.push_back(finding_json(finding));
   return list;
@@ -58,7 +58,7 @@ Json file_json(const CheckedFile& file) {
       {"rule_files", judgement.files},
       {"failing_keys", judgement.failing_keys},
       {"findings", std::move(findings)},
-      {"audit", findings_json(file.audit)}};
+      {"audit", check_findings_json(file.audit)}};
 }
 
 Json rcp_json(const std::optional<submission::RcpResult>& result) {
@@ -86,7 +86,7 @@ Json sets_json(const CheckReport& report) {
   LargeObject sets(report.sets.size());
   for (const CheckedSet& set : report.sets) {
     sets.set(base::printable(set.name),
-             {{"audit", findings_json(set.audit)}, {"rcp", rcp_json(set.rcp)}});
+             {{"audit", check_findings_json(set.audit)}, {"rcp", rcp_json(set.rcp)}});
   }
   return std::move(sets).take();
 }
@@ -181,7 +181,7 @@ std::string check_json_text(const CheckReport& report) {
     problems.push_back(
         {{"path", base::printable(problem.path)}, {"text", base::printable(problem.text)}});
   }
-  return document_text({{"schema", kSchema},
+  return document_text({{"schema", kCheckSchema},
                         {"files", std::move(files).take()},
                         {"sets", sets_json(report)},
                         {"run_groups", run_groups_json(report)},

@@ -107,7 +107,7 @@ Json json_of(const ComparedSide& first, const ComparedSide& second,
           {"inside", comparison.inside ? json_of(*comparison.inside) : Json()}};
 }
 
-Json definitions() {
+Json compare_definitions() {
   Json all = Json::object();
   for (const auto& [name, definition] : comparison_definitions()) all[name] = definition;
   for (const char* const name :
@@ -154,7 +154,7 @@ std::string compare_json_text(const Compared& compared) {
                          {"per", comparison::to_string(compared.per)},
                          {"groups", std::move(groups)},
                          {"left_out", std::move(left_out)},
-                         {"definitions", definitions()}};
+                         {"definitions", compare_definitions()}};
   return document.dump(1) + "\n";
 }
 

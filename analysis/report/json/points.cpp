@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kPointsSchema = 1;
 
 Json bootstrap_json(const std::optional<submission::Bootstrap>& drawn,
                     const submission::ReferenceSet& set) {
@@ -69,7 +69,7 @@ std::string points_json_text(const submission::ReferenceSet& set,
   for (const auto& point : curve.points()) {
     points.push_back(point_json(point));
   }
-  return document_text({{"schema", kSchema},
+  return document_text({{"schema", kPointsSchema},
                         {"benchmark", set.benchmark},
                         {"usage", set.usage.empty() ? Json(nullptr) : Json(set.usage)},
                         {"round", set.round.empty() ? Json(nullptr) : Json(set.round)},

@@ -34,7 +34,7 @@ void add_fields(Json& object, const std::vector<Field<Facts>>& fields, const Fac
   for (const Field<Facts>& field : fields) object[field.name] = json_of(field.get(facts));
 }
 
-Json findings_json(const std::vector<Finding>& findings) {
+Json report_findings_json(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
     Json one = {{"rule", finding.rule}, {"severity", to_string(finding.severity)}};
@@ -178,7 +178,7 @@ Json run_json(const RunReport& run) {
   json["telemetry"] = run.telemetry ? telemetry_json(*run.telemetry) : Json();
   json["trace"] = run.trace ? trace_json(*run.trace) : Json();
   json["provenance"] = run.telemetry ? parsed(run.telemetry->provenance_json) : Json();
-  json["findings"] = findings_json(run.findings);
+  json["findings"] = report_findings_json(run.findings);
   return json;
 }
 
@@ -190,7 +190,7 @@ Json system_json(const SystemReport& system) {
   for (const std::string& file : system.facts.olympic_files) files.push_back(base::printable(file));
   json["olympic_files"] = std::move(files);
   json["energy"] = system.energy ? energy_json(*system.energy) : Json();
-  json["findings"] = findings_json(system.findings);
+  json["findings"] = report_findings_json(system.findings);
   return json;
 }
 
@@ -202,9 +202,9 @@ void define(Json& definitions, const std::vector<Field<Facts>>& fields) {
 }
 
 /// Adds each definition once, although it comes with every run.
-class Definitions {
+class UniqueDefinitions {
  public:
-  explicit Definitions(Json& all) : all_(all) {}
+  explicit UniqueDefinitions(Json& all) : all_(all) {}
   void add(const char* group, const std::string& name, const std::string& text, const char* unit) {
     if (seen_.emplace(group, name).second) {
       all_[group + name] = {{"definition", text}, {"unit", unit}};
@@ -221,7 +221,7 @@ Json definitions_json(const Report& report) {
   define(definitions, run_fields());
   define(definitions, system_fields());
   definitions.update(energy_definitions_json());
-  Definitions rest(definitions);
+  UniqueDefinitions rest(definitions);
   for (const auto& [name, text] : conventions()) rest.add("", name, text, "");
   for (const RunReport& run : report.runs) {
     if (run.log_parts) {

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kRulesSchema = 1;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::str
     }
     files.push_back({{"file", file->name}, {"rules", rules}});
   }
-  return document_text({{"schema", kSchema},
+  return document_text({{"schema", kRulesSchema},
                         {"ruleset", ruleset.name},
                         {"source", ruleset.round.source},
                         {"benchmark", benchmark},
@@ -44,7 +44,7 @@ std::string rounds_json_text(const mllog::rules::RuleBook& book) {
          {"no_rules_because",
           round.no_rules_because.empty() ? Json(nullptr) : Json(round.no_rules_because)}});
   }
-  return document_text({{"schema", kSchema}, {"rounds", rounds}});
+  return document_text({{"schema", kRulesSchema}, {"rounds", rounds}});
 }
 
 }  // namespace analysis::report

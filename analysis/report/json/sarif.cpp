@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kSchema[] =
+constexpr char kSarifSchema[] =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr char kVerdict[] = "verdict";
+constexpr char kVerdictRule[] = "verdict";
 
 /// A path as a URI reference (RFC 3986): other bytes than those allowed become %XX.
 std::string uri_of(const std::string& path) {
@@ -90,12 +90,12 @@ Json result_json(const std::string& rule, std::size_t index, const std::string& 
 
 void add_results(const JudgedFile& file, std::size_t artifact, Rules& rules, Json& results) {
   if (file.verdict == Verdict::kUnknown) {
-    results.push_back(result_json(kVerdict, rules.index_of(kVerdict), "warning",
+    results.push_back(result_json(kVerdictRule, rules.index_of(kVerdictRule), "warning",
                                   "UNKNOWN: " + file.unknown_because,
                                   location_json(file.file, artifact, nullptr)));
   }
   if (file.verdict == Verdict::kFail) {
-    results.push_back(result_json(kVerdict, rules.index_of(kVerdict), "error",
+    results.push_back(result_json(kVerdictRule, rules.index_of(kVerdictRule), "error",
                                   "FAIL: it breaks a rule that counts",
                                   location_json(file.file, artifact, nullptr)));
   }
@@ -130,7 +130,8 @@ std::string findings_sarif(const std::vector<JudgedFile>& files, const std::stri
                     {"columnKind", "unicodeCodePoints"},
                     {"artifacts", artifacts},
                     {"results", results}};
-  const Json document = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
+  const Json document = {
+      {"$schema", kSarifSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -27,7 +27,7 @@ using base::schema::object;
 using base::schema::or_null;
 using base::schema::type;
 
-Json number() { return type("number"); }
+Json any_number() { return type("number"); }
 Json maybe_number() { return or_null("number"); }
 Json text() { return type("string"); }
 Json maybe_text() { return or_null("string"); }
@@ -51,33 +51,37 @@ Json findings() {
 }
 
 Json breakdown() {
-  const Json part = object({{"min_s", number()},
-                            {"mean_s", number()},
-                            {"max_s", number()},
+  const Json part = object({{"min_s", any_number()},
+                            {"mean_s", any_number()},
+                            {"max_s", any_number()},
                             {"percent_of_wall", maybe_number()}},
                            {{"min_rank", count()}, {"max_rank", count()}});
-  return object({{"wall_s", number()}, {"parts", map_of(part)}});
+  return object({{"wall_s", any_number()}, {"parts", map_of(part)}});
 }
 
 Json telemetry() {
-  const Json quantity =
-      object({{"min", number()}, {"mean", number()}, {"max", number()}, {"sum", maybe_number()}});
+  const Json quantity = object({{"min", any_number()},
+                                {"mean", any_number()},
+                                {"max", any_number()},
+                                {"sum", maybe_number()}});
   const Json straggler = object({{"phase", text()},
                                  {"rank", count()},
                                  {"node", count()},
                                  {"host", text()},
-                                 {"longer_s", number()},
-                                 {"where_s", map_of(number())},
-                                 {"others_waited_s", number()},
+                                 {"longer_s", any_number()},
+                                 {"where_s", map_of(any_number())},
+                                 {"others_waited_s", any_number()},
                                  {"text", text()}});
-  const Json slow = object({{"least_s", number()},
-                            {"percent_of_training", number()},
-                            {"bytes_per_s", number()},
+  const Json slow = object({{"least_s", any_number()},
+                            {"percent_of_training", any_number()},
+                            {"bytes_per_s", any_number()},
                             {"nodes", count()},
                             {"hosts", list(text())},
                             {"text", text()}});
-  const Json of_rank = object({{"rank", count()}, {"host", text()}, {"seconds", map_of(number())}});
-  const Json steps = object({{"low_s", number()}, {"high_s", number()}, {"steps", count()}});
+  const Json of_rank =
+      object({{"rank", count()}, {"host", text()}, {"seconds", map_of(any_number())}});
+  const Json steps =
+      object({{"low_s", any_number()}, {"high_s", any_number()}, {"steps", count()}});
   return object({{"ranks", count()},
                  {"by_rank", described(list(of_rank), definition_of("subsystems"))},
                  {"step_histogram", described(list(steps), definition_of("step_histogram"))},
@@ -89,7 +93,7 @@ Json telemetry() {
 }
 
 Json trace() {
-  return object({{"layers_s", described(map_of(number()), definition_of("layers_s"))}});
+  return object({{"layers_s", described(map_of(any_number()), definition_of("layers_s"))}});
 }
 
 Json run() {
@@ -124,7 +128,7 @@ Json energy() {
                               {"logs", map_of(log)}});
   return object({{"energy_j", maybe_number()},
                  {"mean_energy_j", maybe_number()},
-                 {"scaling_factor", number()},
+                 {"scaling_factor", any_number()},
                  {"runs", map_of(of_run)}});
 }
 
@@ -142,23 +146,23 @@ Json layer_difference() {
   return object({{"name", text()},
                  {"first_s", maybe_number()},
                  {"second_s", maybe_number()},
-                 {"difference_s", number()}});
+                 {"difference_s", any_number()}});
 }
 
 Json interval() {
-  return {{"type", "array"}, {"items", number()}, {"minItems", 2}, {"maxItems", 2}};
+  return {{"type", "array"}, {"items", any_number()}, {"minItems", 2}, {"maxItems", 2}};
 }
 
 Json inside() {
   const Json subsystem = object({{"name", text()},
-                                 {"first_s", number()},
-                                 {"second_s", number()},
-                                 {"difference_s", number()},
-                                 {"first_ranks_apart_s", number()},
-                                 {"second_ranks_apart_s", number()},
+                                 {"first_s", any_number()},
+                                 {"second_s", any_number()},
+                                 {"difference_s", any_number()},
+                                 {"first_ranks_apart_s", any_number()},
+                                 {"second_ranks_apart_s", any_number()},
                                  {"definition", text()}});
-  return object({{"first_wall_s", number()},
-                 {"second_wall_s", number()},
+  return object({{"first_wall_s", any_number()},
+                 {"second_wall_s", any_number()},
                  {"subsystems", list(subsystem)},
                  {"first_waiting", list(text())},
                  {"second_waiting", list(text())},
@@ -184,9 +188,9 @@ Json side() {
 Json run_comparison() {
   const Json figure = object({{"name", text()},
                               {"unit", text()},
-                              {"first", number()},
-                              {"second", number()},
-                              {"ratio", number()},
+                              {"first", any_number()},
+                              {"second", any_number()},
+                              {"ratio", any_number()},
                               {"interval", nullable(interval())},
                               {"p_value", maybe_number()},
                               {"distinguishable", truth()},
@@ -218,11 +222,12 @@ Json runs_document() {
 }
 
 Json bench_document() {
-  const Json result = object({{"file", text()}, {"samples_per_s", number()}, {"steps", count()}});
+  const Json result =
+      object({{"file", text()}, {"samples_per_s", any_number()}, {"steps", count()}});
   const Json comparison = object({{"file", text()},
-                                  {"ratio", number()},
+                                  {"ratio", any_number()},
                                   {"interval", nullable(interval())},
-                                  {"p_value", number()},
+                                  {"p_value", any_number()},
                                   {"distinguishable", truth()},
                                   {"differences", list(text())},
                                   {"layers", list(layer_difference())}});

@@ -6,7 +6,7 @@
 namespace analysis::report {
 namespace {
 
-constexpr double kGap = 3.0;
+constexpr double kLabelGap = 3.0;
 constexpr int kRings = 4;       ///< of candidate places around a marker
 constexpr int kCostOfRing = 2;  ///< of one ring further out, in covered points
 
@@ -14,8 +14,8 @@ constexpr int kCostOfRing = 2;  ///< of one ring further out, in covered points
 std::vector<Box> places_around(const Box& marker, double width, double height) {
   const double x = (marker.left + marker.right) / 2.0;
   const double y = (marker.top + marker.bottom) / 2.0;
-  const double right = marker.right + kGap, left = marker.left - kGap - width;
-  const double above = marker.top - kGap - height, below = marker.bottom + kGap;
+  const double right = marker.right + kLabelGap, left = marker.left - kLabelGap - width;
+  const double above = marker.top - kLabelGap - height, below = marker.bottom + kLabelGap;
   const double middle = y - height / 2.0, centre = x - width / 2.0;
   std::vector<Box> places;
   for (const auto& [from, top] :

@@ -19,10 +19,9 @@ namespace analysis::report {
 namespace {
 
 using submission::ConvergencePoint;
-using Verdict = PlottedSet::Verdict;
 
 // In pixels.
-constexpr double kWidth = 900.0, kMargin = 24.0;
+constexpr double kImageWidth = 900.0, kMargin = 24.0;
 constexpr double kLeft = 84.0;  ///< left edge of the plot, after value labels and axis title
 constexpr double kPlotHeight = 340.0;
 constexpr double kLine = 20.0;        ///< from one line of text to the next
@@ -56,7 +55,7 @@ class Chart {
   std::string label_of(const PlottedSet& set) const;
 
   double x(double batch_size) const {
-    return kLeft + plot_.batch_sizes.at(batch_size) * (kWidth - kMargin - kLeft);
+    return kLeft + plot_.batch_sizes.at(batch_size) * (kImageWidth - kMargin - kLeft);
   }
   double y(double value) const { return top_ + (1.0 - plot_.values.at(value)) * kPlotHeight; }
   Box around(double x, double y, double half_width, double half_height) const {
@@ -76,7 +75,7 @@ void Chart::draw() {
   draw_legend();
   top_ = y_ + kLine / 2.0;
   y_ = top_ + kPlotHeight;
-  labels_ = LabelPlaces({kLeft, top_, kWidth - kMargin, y_});
+  labels_ = LabelPlaces({kLeft, top_, kImageWidth - kMargin, y_});
   draw_axes();
   draw_lines();
   for (const bool pruned : {true, false}) {
@@ -107,7 +106,7 @@ void Chart::draw_head() {
 void Chart::legend_item(double& x, const std::string& sample, const std::string& words) {
   constexpr double kSample = 34.0;
   const double end = x + kSample + static_cast<double>(words.size()) * kSmallLetter;
-  if (end > kWidth - kMargin && x > kMargin) {
+  if (end > kImageWidth - kMargin && x > kMargin) {
     x = kMargin;
     y_ += kLine;
   }
@@ -118,7 +117,7 @@ void Chart::legend_item(double& x, const std::string& sample, const std::string&
 
 void Chart::draw_legend() {
   double x = kMargin;
-  const auto has = [&](Verdict verdict) {
+  const auto has = [&](PlottedSet::Verdict verdict) {
     return std::any_of(plot_.sets.begin(), plot_.sets.end(),
                        [&](const PlottedSet& set) { return set.place && set.verdict == verdict; });
   };
@@ -139,14 +138,16 @@ void Chart::draw_legend() {
   }
   if (has_points(true))
     legend_item(x, "<g class=\"pruned\">" + point + "</g>", "pruned, no reference");
-  for (const Verdict verdict : {Verdict::kPasses, Verdict::kPassesByBypass, Verdict::kFails}) {
+  for (const PlottedSet::Verdict verdict :
+       {PlottedSet::Verdict::kPasses, PlottedSet::Verdict::kPassesByBypass,
+        PlottedSet::Verdict::kFails}) {
     if (has(verdict))
       legend_item(x, svg_marker(verdict, 12.0, 0.0), "set that " + to_string(verdict));
   }
 }
 
 void Chart::draw_axes() {
-  const double right = kWidth - kMargin, below = top_ + kPlotHeight;
+  const double right = kImageWidth - kMargin, below = top_ + kPlotHeight;
   for (const Scale::Tick& tick : plot_.values.ticks(kYTicks)) {
     body_ += svg_line(kLeft, y(tick.value), right, y(tick.value), "grid") +
              svg_text(kLeft - 8.0, y(tick.value) + 4.0, "tick end", tick.text);
@@ -261,27 +262,29 @@ std::string Chart::label(std::size_t set, const Box& marker) {
 void Chart::draw_table() {
   y_ += kLine;
   if (plot_.sets.empty()) return;
-  constexpr double kName = kMargin + 20.0, kVerdict = 392.0, kBatch = 570.0, kMean = 650.0,
-                   kLeast = 730.0, kReference = 750.0;
+  constexpr double kNameColumn = kMargin + 20.0, kVerdictColumn = 392.0, kBatchColumn = 570.0,
+                   kMeanColumn = 650.0, kLeastColumn = 730.0, kReferenceColumn = 750.0;
   y_ += kLine / 2.0;
-  body_ += svg_text(kName, y_, "head", "set") + svg_text(kVerdict, y_, "head", "verdict") +
-           svg_text(kBatch, y_, "head end", "batch size") +
-           svg_text(kMean, y_, "head end", "mean") + svg_text(kLeast, y_, "head end", "least") +
-           svg_text(kReference, y_, "head", "compared with");
+  body_ += svg_text(kNameColumn, y_, "head", "set") +
+           svg_text(kVerdictColumn, y_, "head", "verdict") +
+           svg_text(kBatchColumn, y_, "head end", "batch size") +
+           svg_text(kMeanColumn, y_, "head end", "mean") +
+           svg_text(kLeastColumn, y_, "head end", "least") +
+           svg_text(kReferenceColumn, y_, "head", "compared with");
   for (std::size_t i = 0; i < plot_.sets.size(); ++i) {
     const PlottedSet& set = plot_.sets[i];
     y_ += kLine;
     const std::string name =
         fmt::format("{} {}", i + 1, base::shortened(base::printable(set.name), kLongestName));
     body_ += svg_marker(set.verdict, kMargin + kHalfMarker, y_ - 4.0) +
-             svg_text(kName, y_, "cell", name) +
-             svg_text(kVerdict, y_, "cell", to_string(set.verdict)) +
-             svg_text(kReference, y_, "cell", set.compared_with);
+             svg_text(kNameColumn, y_, "cell", name) +
+             svg_text(kVerdictColumn, y_, "cell", to_string(set.verdict)) +
+             svg_text(kReferenceColumn, y_, "cell", set.compared_with);
     if (set.place) {
-      body_ += svg_text(kBatch, y_, "cell end", digits_text(set.place->batch_size)) +
-               svg_text(kMean, y_, "cell end", digits_text(set.place->value));
+      body_ += svg_text(kBatchColumn, y_, "cell end", digits_text(set.place->batch_size)) +
+               svg_text(kMeanColumn, y_, "cell end", digits_text(set.place->value));
     }
-    if (set.least) body_ += svg_text(kLeast, y_, "cell end", digits_text(*set.least));
+    if (set.least) body_ += svg_text(kLeastColumn, y_, "cell end", digits_text(*set.least));
   }
   y_ += kLine;
 }
@@ -324,7 +327,7 @@ std::string plots_svg(std::span<const ConvergencePlot> plots) {
     bottom += 2.0 * kLine;
   }
   const std::string title = plots.size() == 1 ? plots[0].title : "Reference convergence points";
-  return svg_document(title, description(plots), kWidth, bottom, charts);
+  return svg_document(title, description(plots), kImageWidth, bottom, charts);
 }
 
 }  // namespace analysis::report

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/report/text/compare.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -14,8 +15,6 @@ namespace {
 using comparison::BenchComparison;
 using comparison::BenchResult;
 using comparison::LayerDifference;
-
-constexpr std::size_t kMostLayers = 12;  ///< per comparison; JSON has all
 
 std::string line_of(const BenchResult& result) {
   const auto [least, most] = std::minmax_element(result.step_s.begin(), result.step_s.end());

@@ -20,9 +20,8 @@ using comparison::FigureComparison;
 using comparison::RunComparison;
 using comparison::TelemetryComparison;
 
-constexpr double kMilli = 1e3;
 /// Most lines of each kind; the rest is only counted. JSON has all.
-constexpr std::size_t kMostDifferences = 25, kMostLayers = 12, kMostWaiting = 5;
+constexpr std::size_t kMostDifferences = 25, kMostWaiting = 5;
 
 std::string number_text(double value) {
   if (!std::isfinite(value)) return "-";
@@ -165,9 +164,9 @@ void write_layers(TextPage& page, const std::string& first, const std::string& s
   const std::size_t shown = std::min(layers.size(), kMostLayers);
   for (std::size_t i = 0; i < shown; ++i) {
     const comparison::LayerDifference& one = layers[i];
-    table.add_row({page.shown(one.name), optional_text(one.first_s, kMilli, 3),
-                   optional_text(one.second_s, kMilli, 3),
-                   fmt::format("{:+.3f}", kMilli * one.difference_s())});
+    table.add_row({page.shown(one.name), optional_text(one.first_s, base::kMsPerSecond, 3),
+                   optional_text(one.second_s, base::kMsPerSecond, 3),
+                   fmt::format("{:+.3f}", base::kMsPerSecond * one.difference_s())});
   }
   page.table(table);
   if (shown < layers.size()) {

@@ -23,7 +23,6 @@ constexpr std::size_t kFewestRows = 10;
 constexpr std::size_t kMostRows = 20;
 constexpr std::size_t kColumnsPerRow = 5;
 constexpr std::size_t kRowsPerTick = 3;
-constexpr std::size_t kIndent = 2;
 
 constexpr char kMean = 'O', kPruned = 'x', kInterval = '|', kLeast = '=', kCurve = '.',
                kLimit = '-';
@@ -69,7 +68,7 @@ Picture::Picture(const ConvergencePlot& plot, std::size_t width) : plot_(plot) {
   for (const Scale::Tick& tick : values_) {
     label_columns_ = std::max(label_columns_, tick.text.size());
   }
-  columns_ = width - kIndent - label_columns_ - 2;  // a blank and the axis
+  columns_ = width - TextTable::kIndent - label_columns_ - 2;  // a blank and the axis
   cells_.assign(rows, std::string(columns_, ' '));
   for (const PlotLine& limit : plot.limits) draw_line(limit, kLimit);
   draw_line(plot.curve, kCurve);
@@ -119,7 +118,7 @@ void Picture::draw_sets() {
 }
 
 void Picture::write(std::ostream& out) const {
-  const std::string indent(kIndent, ' ');
+  const std::string indent(TextTable::kIndent, ' ');
   for (std::size_t y = 0; y < cells_.size(); ++y) {
     std::string label;
     for (const Scale::Tick& tick : values_) {
@@ -135,7 +134,7 @@ void Picture::write(std::ostream& out) const {
 
 /// Writes as many ticks as have room for their labels.
 void Picture::write_batch_sizes(std::ostream& out) const {
-  const std::string before(kIndent + label_columns_ + 1, ' ');
+  const std::string before(TextTable::kIndent + label_columns_ + 1, ' ');
   std::string axis(columns_, '-');
   std::string numbers;
   std::size_t most = columns_;

@@ -26,7 +26,7 @@ constexpr char kPassing = '#', kFailing = 'x';
 
 /// A bar of length proportional to the bin's sets, `widest` for `fullest` sets, rounded up so that
 /// every set shows. Failing sets come first, as they are the faster ones.
-std::string bar(const Bootstrap::Bin& bin, std::int64_t fullest, std::size_t widest) {
+std::string histogram_bar(const Bootstrap::Bin& bin, std::int64_t fullest, std::size_t widest) {
   const auto cells = [&](std::int64_t sets) {
     return static_cast<std::size_t>(std::ceil(
         static_cast<double>(sets) * static_cast<double>(widest) / static_cast<double>(fullest)));
@@ -48,7 +48,7 @@ TextTable histogram(const Bootstrap& drawn, std::size_t width) {
   table.add_column("", Align::kLeft);
   for (const Bootstrap::Bin& bin : drawn.histogram) {
     table.add_row({digits_text(bin.from), digits_text(bin.to), std::to_string(bin.sets),
-                   bar(bin, fullest, widest)});
+                   histogram_bar(bin, fullest, widest)});
   }
   return table;
 }

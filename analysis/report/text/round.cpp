@@ -4,9 +4,13 @@
 #include "analysis/findings/round_rows.h"
 
 namespace analysis::report {
+namespace {
+
+using Align = TextTable::Align;
+
+}  // namespace
 
 void write_round(TextPage& page, const Report& report) {
-  using Align = TextTable::Align;
   const std::vector<RoundColumn> columns = columns_of_round(report);
   for (const auto& [benchmark, rows] : rows_of_round(report)) {
     page.heading(benchmark, {});

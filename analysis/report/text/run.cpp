@@ -20,7 +20,7 @@ using Align = TextTable::Align;
 /// Evaluations of a long run are thinned to about this many; JSON and CSV have all.
 constexpr std::size_t kShownEvaluations = 24;
 constexpr std::size_t kShownStragglers = 8;
-constexpr std::size_t kBarColumns = 20;
+constexpr std::size_t kTableBarColumns = 20;
 /// A run of fewer epochs says nothing about the time of an epoch.
 constexpr double kEpochWorthTelling = 0.1;
 
@@ -114,7 +114,7 @@ void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
     table.add_row({page.defined(part.name, part.name, part.definition),
                    fmt::format("{:.3f}", part.min_s), fmt::format("{:.3f}", part.mean_s),
                    fmt::format("{:.3f}", part.max_s), percent_text(part.percent),
-                   bar(part.percent, kBarColumns)});
+                   bar(part.percent, kTableBarColumns)});
   }
   page.table(table);
 }
@@ -158,7 +158,7 @@ void write_log_parts(TextPage& page, const Breakdown& breakdown) {
   for (const Part& part : breakdown.parts) {
     table.add_row({page.defined(part.name, "part " + part.name, part.definition),
                    fmt::format("{:.3f}", part.mean_s), percent_text(part.percent),
-                   bar(part.percent, kBarColumns)});
+                   bar(part.percent, kTableBarColumns)});
   }
   page.table(table);
 }

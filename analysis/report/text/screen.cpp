@@ -15,7 +15,7 @@ namespace analysis::report {
 namespace {
 
 constexpr std::size_t kCurveColumns = 78, kCurveRows = 5;
-constexpr std::size_t kBarColumns = 40;
+constexpr std::size_t kScreenBarColumns = 40;
 constexpr std::size_t kMostParts = 5;  ///< the others are one line
 constexpr std::size_t kMostStragglers = 1;
 
@@ -98,7 +98,7 @@ void write_parts(TextPage& page, const Breakdown& breakdown, bool is_telemetry) 
   const std::size_t shown = parts.size() > kMostParts + 1 ? kMostParts : parts.size();
   const auto write = [&](const std::string& name, double seconds, double percent) {
     page.line(fmt::format("  {:<12} {:>12.3f} s {:>5} %  {}", name, seconds, percent_text(percent),
-                          bar(percent, kBarColumns)));
+                          bar(percent, kScreenBarColumns)));
   };
   for (std::size_t i = 0; i < shown; ++i) {
     const Part& part = *parts[i];

@@ -11,8 +11,7 @@
 namespace analysis::report {
 namespace {
 
-constexpr std::size_t kIndent = 2;
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kColumnGap = 2;
 /// Wide tables first make columns of text as narrow as this, that of "time to train" and a unit.
 constexpr std::size_t kNarrowestText = 18;
 
@@ -81,8 +80,8 @@ void TextTable::write(std::ostream& out, std::size_t width) const {
   std::vector<std::size_t> widths = natural_widths();
   const std::size_t room = width > kIndent ? width - kIndent : 1;
   std::size_t total = 0;
-  for (const std::size_t w : widths) total += w + kGap;
-  total -= kGap;
+  for (const std::size_t w : widths) total += w + kColumnGap;
+  total -= kColumnGap;
   for (; total > room; --total) {
     const std::size_t widest = widest_text(widths);
     if (widths[widest] <= kNarrowestText) break;
@@ -93,11 +92,11 @@ void TextTable::write(std::ostream& out, std::size_t width) const {
     std::vector<std::size_t> which = {0};
     std::size_t used = widths[0];
     while (next < columns_.size()) {
-      const std::size_t beside = room > widths[0] + kGap ? room - widths[0] - kGap : 1;
+      const std::size_t beside = room > widths[0] + kColumnGap ? room - widths[0] - kColumnGap : 1;
       const std::size_t wanted = std::min(widths[next], beside);
-      if (which.size() > 1 && used + kGap + wanted > room) break;
+      if (which.size() > 1 && used + kColumnGap + wanted > room) break;
       widths[next] = wanted;
-      used += kGap + wanted;
+      used += kColumnGap + wanted;
       which.push_back(next++);
     }
     write_part(out, which, widths);
@@ -131,7 +130,7 @@ void TextTable::write_part(std::ostream& out, const std::vector<std::size_t>& wh
     for (std::size_t row = 0; row < most; ++row) {
       std::string line(kIndent, ' ');
       for (std::size_t i = 0; i < which.size(); ++i) {
-        if (i > 0) line += std::string(kGap, ' ');
+        if (i > 0) line += std::string(kColumnGap, ' ');
         const std::string text = row < cells[i].size() ? cells[i][row] : "";
         line += padded(text, widths[which[i]], columns_[which[i]].align);
       }

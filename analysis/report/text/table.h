@@ -11,13 +11,14 @@ namespace analysis::report {
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
+  static constexpr std::size_t kIndent = 2;  ///< blanks before each line
 
   void add_column(const std::string& heading, Align align);
   /// REQUIRES: printable cells. Missing cells are empty; excess ones are dropped.
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
-  /// Writes the table indented by two blanks, at most `width` columns wide. A wide table first
+  /// Writes the table indented by kIndent blanks, at most `width` columns wide. A wide table first
   /// breaks the cells of its widest columns of text into several lines, then moves trailing columns
   /// to further tables below, which repeat the first column.
   void write(std::ostream& out, std::size_t width) const;

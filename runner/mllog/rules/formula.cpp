@@ -9,27 +9,26 @@
 namespace mllog::rules {
 namespace {
 
-using Kind = FormulaValue::Kind;
 using Computed = std::optional<FormulaValue>;
 using Number = std::optional<double>;
 
-Computed number_value(Number number) {
+Computed computed_number(Number number) {
   if (!number) return {};
-  return FormulaValue{Kind::kNumber, *number, ""};
+  return FormulaValue{FormulaValue::Kind::kNumber, *number, ""};
 }
 
 Computed truth_value(Answer answer) {
   if (!answer) return {};
-  return number_value(*answer ? 1.0 : 0.0);
+  return computed_number(*answer ? 1.0 : 0.0);
 }
 
 bool truth(const FormulaValue& value) {
   switch (value.kind) {
-    case Kind::kNull:
+    case FormulaValue::Kind::kNull:
       return false;
-    case Kind::kNumber:
+    case FormulaValue::Kind::kNumber:
       return value.number != 0.0;
-    case Kind::kText:
+    case FormulaValue::Kind::kText:
       return !value.text.empty();
     default:
       return python_truth(JsonText(value.text));
@@ -40,8 +39,8 @@ bool truth(const FormulaValue& value) {
 template <class Precedes>
 Answer in_order(const FormulaValue& left, const FormulaValue& right, Precedes precedes) {
   if (left.kind != right.kind) return {};
-  if (left.kind == Kind::kNumber) return precedes(left.number, right.number);
-  if (left.kind == Kind::kText) return precedes(left.text, right.text);
+  if (left.kind == FormulaValue::Kind::kNumber) return precedes(left.number, right.number);
+  if (left.kind == FormulaValue::Kind::kText) return precedes(left.text, right.text);
   return {};
 }
 
@@ -67,16 +66,20 @@ Number finite(double before, double result) {
 }
 
 Computed member_of(const FormulaValue& object, const std::string& name) {
-  if (object.kind != Kind::kJson) return {};
+  if (object.kind != FormulaValue::Kind::kJson) return {};
   const JsonText member = JsonText(object.text).member(name);
   if (member.is_absent()) return {};
   return FormulaValue::of(member);
 }
 
 Answer has(const FormulaValue& container, const FormulaValue& name) {
-  if (name.kind != Kind::kText) return {};
-  if (container.kind == Kind::kText) return container.text.find(name.text) != std::string::npos;
-  if (container.kind == Kind::kJson) return python_contains(JsonText(container.text), name.text);
+  if (name.kind != FormulaValue::Kind::kText) return {};
+  if (container.kind == FormulaValue::Kind::kText) {
+    return container.text.find(name.text) != std::string::npos;
+  }
+  if (container.kind == FormulaValue::Kind::kJson) {
+    return python_contains(JsonText(container.text), name.text);
+  }
   return {};
 }
 
@@ -94,7 +97,8 @@ Number integer_in(std::string text) {
 }
 
 Computed item_of(const FormulaValue& list, const FormulaValue& index) {
-  if (list.kind != Kind::kJson || !list.text.starts_with('[') || index.kind != Kind::kNumber) {
+  if (list.kind != FormulaValue::Kind::kJson || !list.text.starts_with('[') ||
+      index.kind != FormulaValue::Kind::kNumber) {
     return {};
   }
   const nlohmann::json items = JsonText(list.text).decoded();
@@ -107,12 +111,13 @@ Computed item_of(const FormulaValue& list, const FormulaValue& index) {
 }
 
 Computed appended(const FormulaValue& list, const FormulaValue& item) {
-  if (list.kind != Kind::kJson || !list.text.starts_with('[') || item.kind != Kind::kNumber) {
+  if (list.kind != FormulaValue::Kind::kJson || !list.text.starts_with('[') ||
+      item.kind != FormulaValue::Kind::kNumber) {
     return {};
   }
   nlohmann::ordered_json items(JsonText(list.text).decoded());
   items.push_back(item.number);
-  return FormulaValue{Kind::kJson, 0.0, to_python_json(items)};
+  return FormulaValue{FormulaValue::Kind::kJson, 0.0, to_python_json(items)};
 }
 
 }  // namespace
@@ -164,7 +169,7 @@ class FormulaRun {
       case Op::kMetadata:
         return FormulaValue::of(scope_.metadata);
       case Op::kTime:
-        return number_value(scope_.time_ms);
+        return computed_number(scope_.time_ms);
       case Op::kName:
         return name(one.index);
       case Op::kIf:
@@ -196,7 +201,7 @@ class FormulaRun {
     if (!first) return {};
     if (one.op == Op::kMember) return member_of(*first, one.constant.text);
     if (one.op == Op::kNot) return truth_value(!truth(*first));
-    if (one.operands.size() == 1) return number_value(of_one(one.op, *first));
+    if (one.operands.size() == 1) return computed_number(of_one(one.op, *first));
     const Computed second = node(one.operands[1]);
     if (!second) return {};
     switch (one.op) {
@@ -215,13 +220,15 @@ class FormulaRun {
       case Op::kAtMost:
         return truth_value(in_order(*first, *second, std::less_equal<>()));
       default:
-        return number_value(of_two(one.op, *first, *second));
+        return computed_number(of_two(one.op, *first, *second));
     }
   }
 
   static Number of_one(Op op, const FormulaValue& operand) {
-    if (op == Op::kInt && operand.kind == Kind::kText) return integer_in(operand.text);
-    if (operand.kind != Kind::kNumber) return {};
+    if (op == Op::kInt && operand.kind == FormulaValue::Kind::kText) {
+      return integer_in(operand.text);
+    }
+    if (operand.kind != FormulaValue::Kind::kNumber) return {};
     const double number = operand.number;
     switch (op) {
       case Op::kNegate:
@@ -243,7 +250,9 @@ class FormulaRun {
   }
 
   static Number of_two(Op op, const FormulaValue& first, const FormulaValue& second) {
-    if (first.kind != Kind::kNumber || second.kind != Kind::kNumber) return {};
+    if (first.kind != FormulaValue::Kind::kNumber || second.kind != FormulaValue::Kind::kNumber) {
+      return {};
+    }
     const double left = first.number;
     const double right = second.number;
     switch (op) {

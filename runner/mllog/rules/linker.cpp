@@ -19,12 +19,10 @@ namespace {
 
 using base::ConfigError;
 
-using Kind = Condition::Kind;
-
-Kind kind_of(const TargetPart& part) {
+Condition::Kind kind_of(const TargetPart& part) {
   const bool rises = part.direction == Direction::kRises;
-  if (part.beyond) return rises ? Kind::kAbove : Kind::kBelow;
-  return rises ? Kind::kAtLeast : Kind::kAtMost;
+  if (part.beyond) return rises ? Condition::Kind::kAbove : Condition::Kind::kBelow;
+  return rises ? Condition::Kind::kAtLeast : Condition::Kind::kAtMost;
 }
 
 /// A benchmark's target in a round as a condition.
@@ -47,7 +45,7 @@ Condition target_of(const Benchmark& benchmark, const std::string& round,
         fmt::format("value{}{} {} {}", name.empty() ? "" : ".", name, large[i].sign(), value));
   }
   const std::string text = fmt::format("{}", fmt::join(terms, " and "));
-  return {Kind::kHolds, 0.0, {}, {}, Formula(text, where)};
+  return {Condition::Kind::kHolds, 0.0, {}, {}, Formula(text, where)};
 }
 
 class Linker {
@@ -95,7 +93,7 @@ class Linker {
   void link(const Rule& rule, Predicate& predicate) {
     fill_target(rule, predicate);
     for (Condition& condition : predicate) {
-      if (condition.kind == Kind::kBenchmarkOfRound) {
+      if (condition.kind == Condition::Kind::kBenchmarkOfRound) {
         condition.texts = ruleset_.round.listed_in(file_.division());
       }
       if (condition.formula) bind(*condition.formula, where(rule));
@@ -104,7 +102,7 @@ class Linker {
 
   void fill_target(const Rule& rule, Predicate& predicate) {
     const auto target = std::ranges::find_if(
-        predicate, [](const Condition& one) { return one.kind == Kind::kTarget; });
+        predicate, [](const Condition& one) { return one.kind == Condition::Kind::kTarget; });
     if (target == predicate.end()) return;
     const std::string division = file_.division();
     const std::string name = division.empty() ? file_.name : file_.name.substr(division.size() + 1);

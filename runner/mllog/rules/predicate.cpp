@@ -12,8 +12,6 @@
 namespace mllog::rules {
 namespace {
 
-using Kind = Condition::Kind;
-
 /// Nothing if value <= 0, for which Python's math.log2() raises an exception.
 Answer is_power_of_two(double value) {
   if (std::isnan(value) || value <= 0.0) return {};
@@ -29,17 +27,17 @@ bool is_close(double one, double other) {
 
 Answer number_holds(const Condition& condition, double value) {
   switch (condition.kind) {
-    case Kind::kAbove:
+    case Condition::Kind::kAbove:
       return value > condition.number;
-    case Kind::kAtLeast:
+    case Condition::Kind::kAtLeast:
       return value >= condition.number;
-    case Kind::kBelow:
+    case Condition::Kind::kBelow:
       return value < condition.number;
-    case Kind::kAtMost:
+    case Condition::Kind::kAtMost:
       return value <= condition.number;
-    case Kind::kCloseTo:
+    case Condition::Kind::kCloseTo:
       return is_close(value, condition.number);
-    case Kind::kMultipleOf:
+    case Condition::Kind::kMultipleOf:
       return python_is_integer(value / condition.number);
     default:
       return is_power_of_two(value / condition.number);
@@ -51,7 +49,7 @@ Answer length_holds(const Condition& condition, const JsonText& value) {
   if (!length) return {};
   const auto wanted = condition.number;
   const auto found = static_cast<double>(*length);
-  return condition.kind == Kind::kLength ? found == wanted : found >= wanted;
+  return condition.kind == Condition::Kind::kLength ? found == wanted : found >= wanted;
 }
 
 bool is_integer(const JsonText& value) {
@@ -77,27 +75,27 @@ Answer condition_holds(const Condition& condition, const JsonText& value,
   const auto is_text = [&](const std::string& text) { return python_equals(value, text); };
   const auto is_number = [&](double number) { return python_equals(value, number); };
   switch (condition.kind) {
-    case Kind::kEquals:
+    case Condition::Kind::kEquals:
       return is_number(condition.number);
-    case Kind::kOneOfNumbers:
+    case Condition::Kind::kOneOfNumbers:
       return std::any_of(condition.numbers.begin(), condition.numbers.end(), is_number);
-    case Kind::kOneOfTexts:
-    case Kind::kBenchmarkOfRound:
+    case Condition::Kind::kOneOfTexts:
+    case Condition::Kind::kBenchmarkOfRound:
       return std::any_of(condition.texts.begin(), condition.texts.end(), is_text);
-    case Kind::kNotText:
+    case Condition::Kind::kNotText:
       return std::none_of(condition.texts.begin(), condition.texts.end(), is_text);
-    case Kind::kLength:
-    case Kind::kLengthAtLeast:
+    case Condition::Kind::kLength:
+    case Condition::Kind::kLengthAtLeast:
       return length_holds(condition, value);
-    case Kind::kTrue:
+    case Condition::Kind::kTrue:
       return python_truth(value);
-    case Kind::kBoolean:
+    case Condition::Kind::kBoolean:
       return value.text() == "true" || value.text() == "false";
-    case Kind::kInteger:
+    case Condition::Kind::kInteger:
       return is_integer(value);
-    case Kind::kHas:
+    case Condition::Kind::kHas:
       return has_all(condition.texts, value);
-    case Kind::kHolds:
+    case Condition::Kind::kHolds:
       return formula_holds(*condition.formula, value, others);
     default:
       const auto number = python_number(value);
@@ -108,44 +106,44 @@ Answer condition_holds(const Condition& condition, const JsonText& value,
 std::string words(const Condition& condition) {
   const double number = condition.number;
   switch (condition.kind) {
-    case Kind::kAbove:
+    case Condition::Kind::kAbove:
       return fmt::format("above {}", number);
-    case Kind::kAtLeast:
+    case Condition::Kind::kAtLeast:
       return fmt::format("at least {}", number);
-    case Kind::kBelow:
+    case Condition::Kind::kBelow:
       return fmt::format("below {}", number);
-    case Kind::kAtMost:
+    case Condition::Kind::kAtMost:
       return fmt::format("at most {}", number);
-    case Kind::kEquals:
+    case Condition::Kind::kEquals:
       return fmt::format("equal to {}", number);
-    case Kind::kOneOfNumbers:
+    case Condition::Kind::kOneOfNumbers:
       return fmt::format("one of {}", fmt::join(condition.numbers, ", "));
-    case Kind::kOneOfTexts:
-    case Kind::kBenchmarkOfRound:
+    case Condition::Kind::kOneOfTexts:
+    case Condition::Kind::kBenchmarkOfRound:
       return condition.texts.size() == 1
                  ? fmt::format("\"{}\"", condition.texts[0])
                  : fmt::format("one of {}", fmt::join(condition.texts, ", "));
-    case Kind::kNotText:
+    case Condition::Kind::kNotText:
       return condition.texts[0].empty() ? "not the empty text"
                                         : fmt::format("not \"{}\"", condition.texts[0]);
-    case Kind::kLength:
+    case Condition::Kind::kLength:
       return fmt::format("of length {}", number);
-    case Kind::kLengthAtLeast:
+    case Condition::Kind::kLengthAtLeast:
       return number == 0 ? "something with a length" : fmt::format("of length {} or more", number);
-    case Kind::kCloseTo:
+    case Condition::Kind::kCloseTo:
       return fmt::format("equal to {} but for rounding (1e-9)", number);
-    case Kind::kMultipleOf:
+    case Condition::Kind::kMultipleOf:
       return number == 1 ? "an integer (within 1e-5)"
                          : fmt::format("an integer times {} (within 1e-5)", number);
-    case Kind::kPowerOfTwoTimes:
+    case Condition::Kind::kPowerOfTwoTimes:
       return fmt::format("a power of two times {}", number);
-    case Kind::kBoolean:
+    case Condition::Kind::kBoolean:
       return "true or false";
-    case Kind::kInteger:
+    case Condition::Kind::kInteger:
       return "an integer, written without a point";
-    case Kind::kHas:
+    case Condition::Kind::kHas:
       return fmt::format("an object with {}", fmt::join(condition.texts, " and "));
-    case Kind::kHolds:
+    case Condition::Kind::kHolds:
       return "such that " + condition.formula->text();
     default:
       return "true (not 0, empty or null)";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/command/commands.h"
+#include "analysis/command/outcome.h"
 #include "analysis/golden.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
@@ -13,12 +14,8 @@ namespace {
 
 using analysis::command::AnalyzeOptions;
 using base::ExitCode;
+using checking::Outcome;
 using testing::HasSubstr;
-
-struct Outcome {
-  ExitCode code;
-  std::string out, people;
-};
 
 Outcome analyze(const AnalyzeOptions& options) {
   std::ostringstream out, people;
@@ -26,33 +23,34 @@ Outcome analyze(const AnalyzeOptions& options) {
   return {code, out.str(), people.str()};
 }
 
-AnalyzeOptions reading(const std::vector<std::string>& paths) {
+AnalyzeOptions analyzing(const std::vector<std::string>& paths) {
   AnalyzeOptions options;
   options.paths = paths;
   return options;
 }
 
 TEST(Analyze, SucceedsWhenEverythingCouldBeRead) {
-  const Outcome outcome = analyze(reading({golden::folder("success"), golden::folder("aborted")}));
+  const Outcome outcome =
+      analyze(analyzing({golden::folder("success"), golden::folder("aborted")}));
   EXPECT_EQ(outcome.code, ExitCode::kSuccess) << "an aborted run is an answer, not a failure";
   EXPECT_THAT(outcome.out, HasSubstr("aborted"));
   EXPECT_EQ(outcome.people, "");
 }
 
 TEST(Analyze, SaysWhenSomeLogsCouldNotBeRead) {
-  const Outcome outcome = analyze(reading({golden::folder("success"), golden::folder("empty")}));
+  const Outcome outcome = analyze(analyzing({golden::folder("success"), golden::folder("empty")}));
   EXPECT_EQ(outcome.code, ExitCode::kIncomplete);
   EXPECT_THAT(outcome.people, HasSubstr("empty/result_1.txt: expected lines with ':::MLLOG '"));
 }
 
 TEST(Analyze, SaysWhenNothingIsALog) {
-  EXPECT_EQ(analyze(reading({golden::folder("binary")})).code, ExitCode::kData);
+  EXPECT_EQ(analyze(analyzing({golden::folder("binary")})).code, ExitCode::kData);
   const base::TemporaryDirectory folder;
-  EXPECT_EQ(analyze(reading({folder.path().string()})).code, ExitCode::kData);
+  EXPECT_EQ(analyze(analyzing({folder.path().string()})).code, ExitCode::kData);
 }
 
 TEST(Analyze, ShowsSystemsSideBySide) {
-  AnalyzeOptions options = reading({golden::folder("set")});
+  AnalyzeOptions options = analyzing({golden::folder("set")});
   options.joint = true;
   const Outcome outcome = analyze(options);
   EXPECT_EQ(outcome.code, ExitCode::kSuccess);
@@ -61,7 +59,7 @@ TEST(Analyze, ShowsSystemsSideBySide) {
 }
 
 TEST(Analyze, RefusesSystemsSideBySideWithoutText) {
-  AnalyzeOptions options = reading({golden::folder("set")});
+  AnalyzeOptions options = analyzing({golden::folder("set")});
   options.joint = true;
   options.quiet = true;
   EXPECT_THROW(analyze(options), base::ConfigError);
@@ -71,7 +69,7 @@ TEST(Analyze, RefusesSystemsSideBySideWithoutText) {
 }
 
 TEST(Analyze, SaysWhenAPathIsMissing) {
-  const Outcome outcome = analyze(reading({golden::folder("success"), "/no/such/path"}));
+  const Outcome outcome = analyze(analyzing({golden::folder("success"), "/no/such/path"}));
   EXPECT_EQ(outcome.code, ExitCode::kData);
   EXPECT_THAT(outcome.people, HasSubstr("/no/such/path: no such file or folder"));
   EXPECT_THAT(outcome.out, HasSubstr("eval_accuracy")) << "the rest is still told";
@@ -80,7 +78,7 @@ TEST(Analyze, SaysWhenAPathIsMissing) {
 TEST(Analyze, ReadsStandardInput) {
   std::ifstream log(golden::folder("success") + "/result_1.txt", std::ios::binary);
   ASSERT_TRUE(log);
-  AnalyzeOptions options = reading({"-"});
+  AnalyzeOptions options = analyzing({"-"});
   options.standard_input = &log;
   const Outcome outcome = analyze(options);
   EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
@@ -90,7 +88,7 @@ TEST(Analyze, ReadsStandardInput) {
 TEST(Analyze, SaysTheSameOnAnyNumberOfThreads) {
   std::vector<std::string> texts;
   for (const int threads : {1, 2, 5}) {
-    AnalyzeOptions options = reading({golden::folder("")});
+    AnalyzeOptions options = analyzing({golden::folder("")});
     options.threads = threads;
     options.json = "-";
     texts.push_back(analyze(options).out);
@@ -101,7 +99,7 @@ TEST(Analyze, SaysTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Analyze, WritesOneJsonDocumentAndNothingElseToStandardOutput) {
-  AnalyzeOptions options = reading({golden::folder("set")});
+  AnalyzeOptions options = analyzing({golden::folder("set")});
   options.json = "-";
   const Outcome outcome = analyze(options);
   const auto report = nlohmann::json::parse(outcome.out);
@@ -111,7 +109,7 @@ TEST(Analyze, WritesOneJsonDocumentAndNothingElseToStandardOutput) {
 
 TEST(Analyze, WritesTheFilesAskedForAndNamesThem) {
   const base::TemporaryDirectory folder;
-  AnalyzeOptions options = reading({golden::folder("set")});
+  AnalyzeOptions options = analyzing({golden::folder("set")});
   options.json = (folder.path() / "new" / "report.json").string();
   options.csv = (folder.path() / "tables").string();
   options.html = (folder.path() / "report.html").string();
@@ -127,14 +125,14 @@ TEST(Analyze, WritesTheFilesAskedForAndNamesThem) {
 
 TEST(Analyze, WritesTheRunsAloneIntoANamedCsvFile) {
   const base::TemporaryDirectory folder;
-  AnalyzeOptions options = reading({golden::folder("success")});
+  AnalyzeOptions options = analyzing({golden::folder("success")});
   options.csv = (folder.path() / "mine.csv").string();
   analyze(options);
   EXPECT_TRUE(golden::fs::is_regular_file(folder.path() / "mine.csv"));
 }
 
 TEST(Analyze, IsQuietWhenAsked) {
-  AnalyzeOptions options = reading({golden::folder("success")});
+  AnalyzeOptions options = analyzing({golden::folder("success")});
   options.quiet = true;
   const Outcome outcome = analyze(options);
   EXPECT_EQ(outcome.out, "");
@@ -144,7 +142,7 @@ TEST(Analyze, IsQuietWhenAsked) {
 TEST(Analyze, NeverReplacesALogByItsReport) {
   const base::TemporaryDirectory folder;
   const std::string text = base::content(golden::folder("success") + "/result_1.txt");
-  AnalyzeOptions options = reading({folder.write("result_1.txt", text)});
+  AnalyzeOptions options = analyzing({folder.write("result_1.txt", text)});
   options.html = options.paths[0];
   EXPECT_THROW(analyze(options), base::ConfigError);
   EXPECT_EQ(base::content(options.paths[0]), text);
@@ -153,13 +151,13 @@ TEST(Analyze, NeverReplacesALogByItsReport) {
 TEST(Analyze, WritesNothingIntoWhatItReads) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", base::content(golden::folder("success") + "/result_1.txt"));
-  analyze(reading({folder.path().string()}));
+  analyze(analyzing({folder.path().string()}));
   const golden::fs::directory_iterator entries(folder.path());
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
 TEST(Analyze, TellsWhyAFileCannotBeWritten) {
-  AnalyzeOptions options = reading({golden::folder("success")});
+  AnalyzeOptions options = analyzing({golden::folder("success")});
   options.html = "/proc/no/report.html";
   EXPECT_THROW(analyze(options), base::SystemError);
 }

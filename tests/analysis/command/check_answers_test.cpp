@@ -167,7 +167,7 @@ TEST_F(WriteScaling, MakesTheFileThatTheTestAsksFor) {
 
 TEST_F(WriteScaling, KeepsTheFactorOfAReview) {
   const std::string reviewed = R"({"scaling_factor": 1.5})";
-  tree_.write(std::string(golden::SubmissionTree::kFolder) + "/scaling.json", reviewed);
+  tree_.write(golden::SubmissionTree::kFolder + "/scaling.json", reviewed);
   EXPECT_THAT(check(options_).people,
               HasSubstr("kept its 1.500000, though the RCP test gives 1.0"));
   EXPECT_EQ(base::content(scaling_.string()), reviewed);

@@ -69,7 +69,7 @@ TEST(CheckPlot, OverlaysTestedSets) {
 
 TEST(CheckPlot, ReplacesNothingThatIsRead) {
   golden::SubmissionTree tree;
-  const std::string log = tree.path(std::string(golden::SubmissionTree::kFolder) + "/result_0.txt");
+  const std::string log = tree.path(golden::SubmissionTree::kFolder + "/result_0.txt");
   CheckOptions options = reading({tree.path().string()});
   options.round = "hpc-3.0";
   options.rcp = true;

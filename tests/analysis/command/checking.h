@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "analysis/command/check.h"
+#include "analysis/command/outcome.h"
 #include "runner/mllog/rules/made_log.h"
 
 namespace checking {
-
-struct Outcome {
-  base::ExitCode code;
-  std::string out, people;
-};
 
 inline Outcome check(const analysis::command::CheckOptions& options) {
   std::ostringstream out, people;

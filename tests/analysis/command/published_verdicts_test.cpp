@@ -1,5 +1,4 @@
 // Every published log gets the recorded verdict of MLCommons' checker, and the same failing keys.
-// Skipped unless the logs are in ../shared/mlperf_logs, outside of the project.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,13 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/findings/check_logs.h"
+#include "published_logs/published_logs.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-const fs::path kLogs = "../shared/mlperf_logs";
 
 /// The record of the checker that counts: for HPC 0.7 the round's own, a fork.
 json recorded(const json& file) {
@@ -24,25 +22,22 @@ json recorded(const json& file) {
 class PublishedVerdicts : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(kLogs / "expected.json")) {
-      GTEST_SKIP() << "no published logs at " << kLogs << " (they are not part of the project)";
-    }
-    std::ifstream in(kLogs / "expected.json");
-    files_ = json::parse(in)["files"];
+    if (logs_.empty()) GTEST_SKIP() << published::kAbsent;
   }
 
   /// The paths of the recorded logs, by name.
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
-    for (const auto& [name, file] : files_.items()) paths.push_back((kLogs / name).string());
+    for (const auto& [name, file] : files_.items()) paths.push_back((logs_ / name).string());
     return paths;
   }
 
   const json& of(const analysis::CheckedFile& file) const {
-    return files_[fs::relative(file.path, kLogs).generic_string()];
+    return files_[fs::relative(file.path, logs_).generic_string()];
   }
 
-  json files_;
+  const fs::path logs_ = published::folder();
+  const json& files_ = published::expected()["files"];
   mllog::rules::RuleBook book_;
 };
 
@@ -60,7 +55,7 @@ TEST_F(PublishedVerdicts, AreGivenAgainWithTheKeysToBlame) {
 TEST_F(PublishedVerdicts, HaveTheRoundOfTheirFolder) {
   const analysis::CheckReport report = analysis::check_logs(paths(), book_, {});
   for (const analysis::CheckedFile& file : report.files) {
-    const std::string round = *fs::relative(file.path, kLogs).begin();  // "hpc_v1.0"
+    const std::string round = *fs::relative(file.path, logs_).begin();  // "hpc_v1.0"
     std::string ruleset = round + ".0";
     ruleset.replace(ruleset.find("_v"), 2, "-");
     EXPECT_EQ(file.judgement.ruleset, ruleset) << file.name;
@@ -73,7 +68,7 @@ TEST_F(PublishedVerdicts, TellTheirRoundWithoutTheirPath) {
   for (const std::string& path : paths()) {
     std::ifstream in(path, std::ios::binary);
     const auto choice = mllog::rules::choose_by_log(book_, {}, mllog::rules::gather_evidence(in));
-    const std::string round = *fs::relative(path, kLogs).begin();
+    const std::string round = *fs::relative(path, logs_).begin();
     told += choice.round->usage + "_v" + choice.round->number == round;
     ++asked;
   }

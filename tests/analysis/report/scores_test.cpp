@@ -57,7 +57,7 @@ std::optional<double> figure(const Report& report, const char* name) {
       analysis::find_field(analysis::system_fields(), name)->get(report.systems.at(0).facts));
 }
 
-std::string text_of(const Report& report) {
+std::string full_text_of(const Report& report) {
   std::ostringstream text;
   analysis::report::TextPage page(text, 200);
   write_text(page, report, analysis::report::Detail::kFull);
@@ -69,7 +69,7 @@ TEST(Scores, AreTheOlympicMeanWhereAllLogsKeepTheRules) {
   EXPECT_EQ(figure(report, "rule_breaking"), 0.0);
   EXPECT_EQ(figure(report, "score_min"), 0.5);
   EXPECT_EQ(figure(report, "olympic_mean_s"), 30.0);
-  EXPECT_THAT(text_of(report), Not(HasSubstr("of them break")));
+  EXPECT_THAT(full_text_of(report), Not(HasSubstr("of them break")));
 }
 
 TEST(Scores, AreScaledAsScalingJsonSays) {
@@ -100,8 +100,9 @@ TEST(Scores, AreAbsentOfASetWhoseLogsAllBreakRulesWhichTheTextSays) {
   const Report report = report_of(std::vector<Kind>(5, Kind::kBreaksARule));
   EXPECT_EQ(figure(report, "score_min"), std::nullopt);
   EXPECT_EQ(figure(report, "olympic_mean_s"), 30.0);
-  EXPECT_THAT(text_of(report), HasSubstr("5 of 5 runs succeeded; 5 of them break rules of their "
-                                         "round"));
+  EXPECT_THAT(full_text_of(report),
+              HasSubstr("5 of 5 runs succeeded; 5 of them break rules of their "
+                        "round"));
 }
 
 TEST(Scores, AreNotAskedForWhereNobodyReadsThem) {

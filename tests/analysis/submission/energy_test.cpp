@@ -26,7 +26,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr char kWeak[] = "us/results/demo/weak/oc20";
 /// Out of order, so that the runs by time are 2, 0, 4, 1, 3.
 constexpr std::array kTimes_s = {80, 100, 70, 120, 90};
 
@@ -121,7 +120,7 @@ TEST_F(EnergyOfASubmission, HasNoMeanWhereARunThatCountsHasNone) {
   EXPECT_TRUE(without_the_fastest.passes()) << "the official check does not fail";
   EXPECT_THAT(rules_of(without_the_fastest), ElementsAre("power.log", "power.log"));
   EXPECT_EQ(finding_of(without_the_fastest, "power.log").path,
-            std::string(SubmissionTree::kFolder) + "/power/result_2/node_1.txt");
+            SubmissionTree::kFolder + "/power/result_2/node_1.txt");
   const SetEnergy& kept = *without_the_fastest.sets.at(0).energy;
   EXPECT_EQ(kept.runs[2].energy_j, std::nullopt);
   EXPECT_DOUBLE_EQ(kept.energy_j.value(), 26895.0);
@@ -168,7 +167,7 @@ TEST_F(EnergyOfASubmission, TellsOfFoldersInPlaceOfFiles) {
 
 TEST_F(EnergyOfASubmission, HasNoMeanOfInstancesAtTheSameTime) {
   tree_.remove(SubmissionTree::kFolder);
-  write_runs(kWeak);
+  write_runs(SubmissionTree::kWeakFolder);
   const PackageReport report = tree_.check();
   const SetEnergy& energy = report.sets.at(0).energy.value();
   EXPECT_DOUBLE_EQ(energy.runs[0].energy_j.value(), watts(0) * kTimes_s[0]);
@@ -177,7 +176,7 @@ TEST_F(EnergyOfASubmission, HasNoMeanOfInstancesAtTheSameTime) {
 }
 
 TEST_F(EnergyOfASubmission, IsToldOnlyWherePowerWasMeasured) {
-  tree_.remove(std::string(SubmissionTree::kFolder) + "/power");
+  tree_.remove(SubmissionTree::kFolder + "/power");
   const PackageReport report = tree_.check();
   EXPECT_EQ(report.sets.at(0).energy.has_value(), false);
   EXPECT_THAT(rules_of(report), IsEmpty());

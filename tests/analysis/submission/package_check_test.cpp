@@ -25,9 +25,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string kFolder = SubmissionTree::kFolder;
-constexpr char kWeak[] = "us/results/demo/weak/oc20";
-
 TEST(PackageCheck, FindsNothingInATreeThatKeepsEveryRule) {
   const SubmissionTree tree;
   const PackageReport report = tree.check();
@@ -35,7 +32,7 @@ TEST(PackageCheck, FindsNothingInATreeThatKeepsEveryRule) {
   EXPECT_THAT(rules_of(report), IsEmpty());
   EXPECT_THAT(rules_of(report, Severity::kNote), ElementsAre("rcp.passed"));
   ASSERT_EQ(report.sets.size(), 1u);
-  EXPECT_EQ(report.sets[0].name, kFolder);
+  EXPECT_EQ(report.sets[0].name, SubmissionTree::kFolder);
   EXPECT_EQ(report.sets[0].system, "demo");
   EXPECT_EQ(report.sets[0].benchmark, "oc20");
   EXPECT_EQ(report.sets[0].scaling, Scaling::kStrong);
@@ -49,7 +46,7 @@ TEST(PackageCheck, WritesNothingIntoTheTree) {
   MadeLog fast;
   fast.epoch = 19;  // the official checker would write its factor to scaling.json
   SubmissionTree scaled;
-  scaled.write_runs(kFolder, fast, 5);
+  scaled.write_runs(SubmissionTree::kFolder, fast, 5);
   for (const SubmissionTree* const one : {&tree, static_cast<const SubmissionTree*>(&scaled)}) {
     std::set<fs::path> before, after;
     for (const auto& entry : fs::recursive_directory_iterator(one->path())) before.insert(entry);
@@ -132,7 +129,7 @@ TEST(PackageCheck, KnowsWhatToolsLeaveBesideResults) {
   SubmissionTree tree;
   for (const char* const known :
        {"compliance_1.out", "rcp_checker.log", "logs/a.log", "raw_logs/result_1.txt"}) {
-    tree.write(kFolder + "/" + known, "");
+    tree.write(SubmissionTree::kFolder + "/" + known, "");
   }
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), IsEmpty());
@@ -141,20 +138,20 @@ TEST(PackageCheck, KnowsWhatToolsLeaveBesideResults) {
 
 TEST(PackageCheck, KnowsPrunedResultsOfThroughputRunsAlone) {
   SubmissionTree tree;
-  tree.write_runs(kWeak, MadeLog{}, 6);
-  tree.write(std::string(kWeak) + "/pruned_results/result_9.txt", "");
+  tree.write_runs(SubmissionTree::kWeakFolder, MadeLog{}, 6);
+  tree.write(SubmissionTree::kWeakFolder + "/pruned_results/result_9.txt", "");
   const PackageReport weak = tree.check();
   EXPECT_THAT(rules_of(weak), IsEmpty());
   EXPECT_EQ(weak.sets[1].runs, 6);
-  tree.write(kFolder + "/pruned_results/result_9.txt", "");
+  tree.write(SubmissionTree::kFolder + "/pruned_results/result_9.txt", "");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("package.pruned-results"));
 }
 
 TEST(PackageCheck, CountsTheRunsExactly) {
   for (const int count : {4, 6}) {
     SubmissionTree tree;
-    tree.remove(kFolder);
-    tree.write_runs(kFolder, MadeLog{}, count);
+    tree.remove(SubmissionTree::kFolder);
+    tree.write_runs(SubmissionTree::kFolder, MadeLog{}, count);
     const PackageReport report = tree.check();
     EXPECT_THAT(rules_of(report), ElementsAre("package.file-count")) << count;
     EXPECT_THAT(finding_of(report, "package.file-count").finding.text,
@@ -164,15 +161,16 @@ TEST(PackageCheck, CountsTheRunsExactly) {
 
 TEST(PackageCheck, TakesMoreThroughputRunsButNotFewer) {
   SubmissionTree tree;
-  tree.write_runs(kWeak, MadeLog{}, 4);
+  tree.write_runs(SubmissionTree::kWeakFolder, MadeLog{}, 4);
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("package.file-count"));
-  EXPECT_EQ(finding_of(report, "package.file-count").path, kWeak);
+  EXPECT_EQ(finding_of(report, "package.file-count").path, SubmissionTree::kWeakFolder);
 }
 
 TEST(PackageCheck, TakesNumberedNamesWithZeros) {
   SubmissionTree tree;
-  fs::rename(tree.path(kFolder + "/result_0.txt"), tree.path(kFolder + "/result_05.txt"));
+  fs::rename(tree.path(SubmissionTree::kFolder + "/result_0.txt"),
+             tree.path(SubmissionTree::kFolder + "/result_05.txt"));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
 }
 
@@ -197,7 +195,7 @@ TEST(PackageCheck, RunsTheRcpTest) {
   SubmissionTree tree;
   MadeLog fast;
   fast.epoch = 12;
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("rcp.failed"));
   EXPECT_FALSE(report.passes());
@@ -209,7 +207,7 @@ TEST(PackageCheck, LeavesOpenSubmissionsAndOldRoundsWithoutRcpTest) {
   MadeLog fast;
   fast.epoch = 2;
   fast.division = "open";
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   tree.write("us/systems/demo.json", golden::description("division", "\"open\""));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
   EXPECT_FALSE(tree.check().sets[0].rcp);
@@ -219,7 +217,7 @@ TEST(PackageCheck, WarnsOnlyWhereClosedIsSpeltWithACapital) {
   SubmissionTree tree;
   MadeLog fast;
   fast.epoch = 2;
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   tree.write("us/systems/demo.json", golden::description("division", "\"Closed\""));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("system.division", "rcp.failed"));
@@ -231,7 +229,7 @@ TEST(PackageCheck, TellsOfLogsOfAnotherBenchmark) {
   MadeLog other;
   other.benchmark = "deepcam";
   other.epoch = 9;
-  tree.write_runs(kFolder, other, 5);
+  tree.write_runs(SubmissionTree::kFolder, other, 5);
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("package.other-benchmark"));
 }
 
@@ -241,7 +239,7 @@ TEST(PackageCheck, TakesOptionsWithLineEndsAndBlanks) {
   for (const char* const path : {"us/results/demo/package_checker_params",
                                  "us/results/demo/strong/oc20/package_checker_params"}) {
     SubmissionTree tree;
-    tree.write_runs(kFolder, fast, 5);
+    tree.write_runs(SubmissionTree::kFolder, fast, 5);
     tree.write(path, "  rcp-bypass \r\n\n");
     const PackageReport report = tree.check();
     EXPECT_THAT(rules_of(report), ElementsAre("params.bypass", "rcp.passed")) << path;
@@ -254,7 +252,7 @@ TEST(PackageCheck, TakesTheOptionsOfTheCommandLine) {
   SubmissionTree tree;
   MadeLog fast;
   fast.epoch = 12;
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   PackageOptions options;
   options.rcp.bypass = true;
   EXPECT_TRUE(tree.check("hpc", "3.0", options).passes());
@@ -273,7 +271,7 @@ TEST(PackageCheck, ComparesWithThePointsOfTheUser) {
 
 TEST(PackageCheck, TellsOfUnknownOptions) {
   SubmissionTree tree;
-  tree.write(kFolder + "/package_checker_params", "\nrcp_bypass");
+  tree.write(SubmissionTree::kFolder + "/package_checker_params", "\nrcp_bypass");
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("params.unknown-option"));
   EXPECT_EQ(finding_of(report, "params.unknown-option").finding.line, 2);
@@ -284,14 +282,15 @@ TEST(PackageCheck, WantsTheFactorOfTheRcpTestInScalingJson) {
   SubmissionTree tree;
   MadeLog fast;
   fast.epoch = 19;
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   const PackageReport absent = tree.check();
   EXPECT_THAT(rules_of(absent), ElementsAre("scaling.differs"));
   const double factor = absent.sets[0].rcp->normalization;
   EXPECT_GT(factor, 1.0);
-  tree.write(kFolder + "/scaling.json", fmt::format("{{\"scaling_factor\": {}}}", factor));
+  tree.write(SubmissionTree::kFolder + "/scaling.json",
+             fmt::format("{{\"scaling_factor\": {}}}", factor));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
-  tree.write(kFolder + "/scaling.json", "{\"scaling_factor\": 1.5}");
+  tree.write(SubmissionTree::kFolder + "/scaling.json", "{\"scaling_factor\": 1.5}");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("scaling.differs"));
 }
 
@@ -300,26 +299,26 @@ TEST(PackageCheck, TellsTheRawScoreAndItsFactor) {
   MadeLog fast;
   fast.epoch = 19;
   fast.time_to_train_s = 90;
-  tree.write_runs(kFolder, fast, 5);
+  tree.write_runs(SubmissionTree::kFolder, fast, 5);
   const PackageSet normalised = tree.check().sets[0];
   EXPECT_EQ(normalised.time_to_train_s, 90.0);
   EXPECT_EQ(normalised.score_factor(), normalised.rcp->normalization);
   EXPECT_GT(normalised.score_factor(), 1.0);
-  tree.write(kFolder + "/scaling.json", "{\"scaling_factor\": 1.5}");
+  tree.write(SubmissionTree::kFolder + "/scaling.json", "{\"scaling_factor\": 1.5}");
   EXPECT_EQ(tree.check().sets[0].score_factor(), 1.5) << "the file decides";
 }
 
 TEST(PackageCheck, GivesNoScoreToAWrongNumberOfRuns) {
   SubmissionTree tree;
   EXPECT_EQ(tree.check().sets[0].time_to_train_s, 60.0);
-  tree.write_runs(kFolder, MadeLog{}, 6);
+  tree.write_runs(SubmissionTree::kFolder, MadeLog{}, 6);
   EXPECT_FALSE(tree.check().sets[0].time_to_train_s);
 }
 
 TEST(PackageCheck, RefusesADamagedScalingJson) {
   for (const char* const text : {"", "[]", "{}", "{\"scaling_factor\": \"1\"}", "\xff"}) {
     SubmissionTree tree;
-    tree.write(kFolder + "/scaling.json", text);
+    tree.write(SubmissionTree::kFolder + "/scaling.json", text);
     const PackageReport report = tree.check();
     EXPECT_THAT(rules_of(report), ElementsAre("scaling.unreadable")) << text;
     EXPECT_FALSE(report.passes());
@@ -328,14 +327,14 @@ TEST(PackageCheck, RefusesADamagedScalingJson) {
 
 TEST(PackageCheck, TellsOfFactorsBelowOne) {
   SubmissionTree tree;
-  tree.write(kFolder + "/scaling.json", "{\"scaling_factor\": 0.99995}");
+  tree.write(SubmissionTree::kFolder + "/scaling.json", "{\"scaling_factor\": 0.99995}");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("scaling.factor"));
 }
 
 TEST(PackageCheck, TellsOfFactorsOfThroughput) {
   SubmissionTree tree;
-  tree.write_runs(kWeak, MadeLog{}, 5);
-  tree.write(std::string(kWeak) + "/scaling.json", "{\"scaling_factor\": 1.0}");
+  tree.write_runs(SubmissionTree::kWeakFolder, MadeLog{}, 5);
+  tree.write(SubmissionTree::kWeakFolder + "/scaling.json", "{\"scaling_factor\": 1.0}");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("scaling.weak"));
 }
 
@@ -352,12 +351,12 @@ TEST(PackageCheck, SurvivesNamesWithPlusBlankAndLineFeed) {
 
 TEST(PackageCheck, SurvivesFoldersAndLinksInPlaceOfFiles) {
   SubmissionTree tree;
-  fs::create_directories(tree.path(kFolder + "/result_7.txt"));
-  fs::create_directories(tree.path(kFolder + "/scaling.json"));
-  fs::create_directories(tree.path(kFolder + "/package_checker_params"));
+  fs::create_directories(tree.path(SubmissionTree::kFolder + "/result_7.txt"));
+  fs::create_directories(tree.path(SubmissionTree::kFolder + "/scaling.json"));
+  fs::create_directories(tree.path(SubmissionTree::kFolder + "/package_checker_params"));
   fs::create_directories(tree.path("us/systems/other.json"));
   fs::create_directory_symlink("..", tree.path("us/results/demo/strong/loop"));
-  fs::create_symlink("nowhere", tree.path(kFolder + "/result_8.txt"));
+  fs::create_symlink("nowhere", tree.path(SubmissionTree::kFolder + "/result_8.txt"));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), Contains("package.unreadable"));
   EXPECT_THAT(rules_of(report), Contains("repo.link"));
@@ -366,7 +365,8 @@ TEST(PackageCheck, SurvivesFoldersAndLinksInPlaceOfFiles) {
 
 TEST(PackageCheck, SurvivesLogsThatAreNone) {
   SubmissionTree tree;
-  for (int i = 0; i < 5; ++i) tree.write(fmt::format("{}/result_{}.txt", kFolder, i), "\0x");
+  for (int i = 0; i < 5; ++i)
+    tree.write(fmt::format("{}/result_{}.txt", SubmissionTree::kFolder, i), "\0x");
   const PackageReport report = tree.check();
   EXPECT_FALSE(report.passes());
   EXPECT_EQ(report.sets[0].rcp->outcome, RcpOutcome::kNoBatchSize);

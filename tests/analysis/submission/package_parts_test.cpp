@@ -23,16 +23,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string kFolder = SubmissionTree::kFolder;
-constexpr char kWeak[] = "us/results/demo/weak/oc20";
-constexpr char kDescription[] = "us/systems/demo.json";
-
 /// Run 1 with its seed record replaced by `text`.
 SubmissionTree& with_seed(SubmissionTree& tree, const std::string& text) {
   const std::string with = golden::log_text(MadeLog{});
   const std::size_t begin = with.find(":::MLLOG", with.find("global_batch_size"));
   const std::size_t end = with.find('\n', begin) + 1;
-  tree.write(kFolder + "/result_1.txt", with.substr(0, begin) + text + with.substr(end));
+  tree.write(SubmissionTree::kFolder + "/result_1.txt",
+             with.substr(0, begin) + text + with.substr(end));
   return tree;
 }
 
@@ -44,7 +41,7 @@ TEST(SeedCheck, NeedsASeedInEachLog) {
   SubmissionTree tree;
   const PackageReport report = with_seed(tree, "").check();
   EXPECT_THAT(rules_of(report), ElementsAre("seed.missing"));
-  EXPECT_EQ(finding_of(report, "seed.missing").path, kFolder + "/result_1.txt");
+  EXPECT_EQ(finding_of(report, "seed.missing").path, SubmissionTree::kFolder + "/result_1.txt");
   EXPECT_FALSE(report.passes());
 }
 
@@ -78,7 +75,7 @@ TEST(SeedCheck, RefusesASeedOfAnotherRun) {
   EXPECT_THAT(rules_of(report), ElementsAre("seed.repeated"));
   EXPECT_THAT(finding_of(report, "seed.repeated").finding.text,
               HasSubstr("103 at train.py:7 was already logged by result_1.txt"));
-  EXPECT_EQ(finding_of(report, "seed.repeated").path, kFolder + "/result_3.txt");
+  EXPECT_EQ(finding_of(report, "seed.repeated").path, SubmissionTree::kFolder + "/result_3.txt");
 }
 
 TEST(SeedCheck, RefusesEqualSeedsHoweverTheyAreWritten) {
@@ -111,7 +108,7 @@ TEST(SeedCheck, TrustsNoLogWithMalformedRecords) {
 
 TEST(SeedCheck, IsBypassedButStillTold) {
   SubmissionTree tree;
-  tree.write(kFolder + "/package_checker_params", "seed-checker-bypass\n");
+  tree.write(SubmissionTree::kFolder + "/package_checker_params", "seed-checker-bypass\n");
   const PackageReport report = with_seed(tree, "").check();
   EXPECT_TRUE(report.passes());
   EXPECT_THAT(rules_of(report), ElementsAre("params.bypass", "seed.missing"));
@@ -122,7 +119,7 @@ TEST(SeedCheck, IsNotMadeInOpenAndBeforeRoundOne) {
   MadeLog open;
   open.division = "open";
   for (int i = 0; i < 5; ++i) tree.write_run(i, open);
-  tree.write(kDescription, description("division", "\"open\""));
+  tree.write(SubmissionTree::kDescription, description("division", "\"open\""));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
 }
 
@@ -137,7 +134,7 @@ TEST(SeedCheck, NotesSeedsOfAnotherFolder) {
 
 TEST(SystemDescription, IsNeededForEachSystem) {
   SubmissionTree tree;
-  tree.remove(kDescription);
+  tree.remove(SubmissionTree::kDescription);
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("system.missing", "package.not-judged"));
   EXPECT_FALSE(report.passes());
@@ -146,7 +143,7 @@ TEST(SystemDescription, IsNeededForEachSystem) {
 TEST(SystemDescription, IsAJsonObject) {
   for (const char* const text : {"", "[]", "{", "null", "{\"a\": \"\xff\"", "\0"}) {
     SubmissionTree tree;
-    tree.write(kDescription, text);
+    tree.write(SubmissionTree::kDescription, text);
     const PackageReport report = tree.check();
     EXPECT_THAT(rules_of(report), ElementsAre("system.unreadable", "package.not-judged")) << text;
     EXPECT_FALSE(report.passes());
@@ -175,7 +172,7 @@ TEST(Convergence, FailsNoRunsOfABenchmarkWithoutReferencePoints) {
 
 TEST(SystemDescription, HasEveryRequiredField) {
   SubmissionTree tree;
-  tree.write(kDescription, description("accelerator_on-chip_memories", ""));
+  tree.write(SubmissionTree::kDescription, description("accelerator_on-chip_memories", ""));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("system.field-missing"));
   EXPECT_THAT(finding_of(report, "system.field-missing").finding.text,
@@ -188,7 +185,7 @@ TEST(SystemDescription, MayLackFieldsBeforeRoundOne) {
   MadeLog log;
   log.benchmark = "cosmoflow";
   tree.have_only(log, 10);
-  tree.write(kDescription, description("cooling", ""));
+  tree.write(SubmissionTree::kDescription, description("cooling", ""));
   const PackageReport report = tree.check("hpc", "0.7");
   EXPECT_THAT(rules_of(report), ElementsAre("system.field-missing"));
   EXPECT_TRUE(report.passes());
@@ -197,36 +194,36 @@ TEST(SystemDescription, MayLackFieldsBeforeRoundOne) {
 TEST(SystemDescription, SaysSomething) {
   for (const char* const value : {"\"\"", "\" \"", "null"}) {
     SubmissionTree tree;
-    tree.write(kDescription, description("framework", value));
+    tree.write(SubmissionTree::kDescription, description("framework", value));
     EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.field-empty")) << value;
   }
   SubmissionTree tree;
-  tree.write(kDescription, description("hw_notes", "\"\""));
+  tree.write(SubmissionTree::kDescription, description("hw_notes", "\"\""));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
 }
 
 TEST(SystemDescription, CountsInWholeNumbers) {
   for (const char* const value : {"\"two\"", "2.5", "-1", "\"N/A\"", "[2]"}) {
     SubmissionTree tree;
-    tree.write(kDescription, description("host_processors_per_node", value));
+    tree.write(SubmissionTree::kDescription, description("host_processors_per_node", value));
     EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.field-type")) << value;
   }
   SubmissionTree tree;
-  tree.write(kDescription, description("host_processors_per_node", "2"));
+  tree.write(SubmissionTree::kDescription, description("host_processors_per_node", "2"));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
 }
 
 TEST(SystemDescription, HasTextElsewhereButForTheSoftwareStack) {
   SubmissionTree tree;
-  tree.write(kDescription, description("cooling", "[\"air\"]"));
+  tree.write(SubmissionTree::kDescription, description("cooling", "[\"air\"]"));
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.field-type"));
-  tree.write(kDescription, description("other_software_stack", "{\"mpi\": \"4\"}"));
+  tree.write(SubmissionTree::kDescription, description("other_software_stack", "{\"mpi\": \"4\"}"));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
 }
 
 TEST(SystemDescription, NotesNumbersThatStopTheOfficialChecker) {
   SubmissionTree tree;
-  tree.write(kDescription, description("accelerators_per_node", "0"));
+  tree.write(SubmissionTree::kDescription, description("accelerators_per_node", "0"));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), IsEmpty());
   EXPECT_THAT(finding_of(report, "system.not-text").finding.text,
@@ -245,7 +242,7 @@ TEST(SystemDescription, HasOneOfFourStatusesInTrainingSinceFour) {
   const PackageReport report = tree.check("training", "4.0");
   EXPECT_THAT(rules_of(report), ElementsAre("system.status"));
   EXPECT_FALSE(report.passes());
-  tree.write(kDescription, description("status", "\"Available on-premise\""));
+  tree.write(SubmissionTree::kDescription, description("status", "\"Available on-premise\""));
   EXPECT_THAT(rules_of(tree.check("training", "4.0")), IsEmpty());
 }
 
@@ -265,7 +262,7 @@ TEST(SystemDescription, AgreesWithTheLogs) {
       {"accelerators_per_node", "\"4\"", "system.log-accelerators"}};
   for (const auto& [field, value, rule] : differing) {
     SubmissionTree tree;
-    tree.write(kDescription, description(field, value));
+    tree.write(SubmissionTree::kDescription, description(field, value));
     const PackageReport report = tree.check();
     EXPECT_THAT(rules_of(report), ElementsAre(rule));
     EXPECT_TRUE(report.passes()) << rule;
@@ -275,11 +272,11 @@ TEST(SystemDescription, AgreesWithTheLogs) {
 
 TEST(SystemDescription, MayBeLargerThanAThroughputRun) {
   SubmissionTree tree;
-  tree.remove(kFolder);
-  tree.write_runs(kWeak, MadeLog{}, 5);
-  tree.write(kDescription, description("number_of_nodes", "\"20\""));
+  tree.remove(SubmissionTree::kFolder);
+  tree.write_runs(SubmissionTree::kWeakFolder, MadeLog{}, 5);
+  tree.write(SubmissionTree::kDescription, description("number_of_nodes", "\"20\""));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
-  tree.write(kDescription, description("number_of_nodes", "\"2\""));
+  tree.write(SubmissionTree::kDescription, description("number_of_nodes", "\"2\""));
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.log-nodes"));
 }
 
@@ -291,7 +288,7 @@ std::vector<golden::Reading> constant_power(double watts) {
 /// Writes power logs of every run: two nodes and a switch.
 void write_power(SubmissionTree& tree) {
   for (int i = 0; i < 5; ++i) {
-    const std::string folder = fmt::format("{}/power/result_{}/", kFolder, i);
+    const std::string folder = fmt::format("{}/power/result_{}/", SubmissionTree::kFolder, i);
     tree.write(folder + "node_0.txt", golden::node_log(constant_power(500)));
     tree.write(folder + "node_1.txt", golden::node_log(constant_power(500)));
     tree.write(folder + "sw_0.txt", golden::switch_log(100));
@@ -307,7 +304,7 @@ TEST(PowerCheck, TakesCompletePower) {
 TEST(PowerCheck, CountsARunWithoutPowerAsFailing) {
   SubmissionTree tree;
   write_power(tree);
-  tree.remove(kFolder + "/power/result_3");
+  tree.remove(SubmissionTree::kFolder + "/power/result_3");
   const PackageReport one = tree.check();
   EXPECT_THAT(rules_of(one), ElementsAre("power.missing", "package.dropped-run"));
   EXPECT_TRUE(one.passes());
@@ -321,7 +318,7 @@ TEST(PowerCheck, WantsNodesNumberedFromZero) {
   for (const char* const name : {"node_2.txt", "node_x.txt", "node.txt", "node_00.txt"}) {
     SubmissionTree tree;
     write_power(tree);
-    const fs::path folder = tree.path(kFolder + "/power/result_3");
+    const fs::path folder = tree.path(SubmissionTree::kFolder + "/power/result_3");
     fs::rename(folder / "node_1.txt", folder / name);
     EXPECT_THAT(rules_of(tree.check()), ElementsAre("power.names", "package.dropped-run")) << name;
   }
@@ -330,7 +327,7 @@ TEST(PowerCheck, WantsNodesNumberedFromZero) {
 TEST(PowerCheck, WantsAsManySwitchesAsMostRunsHave) {
   SubmissionTree tree;
   write_power(tree);
-  tree.write(kFolder + "/power/result_0/sw_1.txt", golden::switch_log(100));
+  tree.write(SubmissionTree::kFolder + "/power/result_0/sw_1.txt", golden::switch_log(100));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("power.count", "package.dropped-run"));
   EXPECT_THAT(report.sets[0].failing_runs, ElementsAre("result_0.txt"));
@@ -339,7 +336,7 @@ TEST(PowerCheck, WantsAsManySwitchesAsMostRunsHave) {
 TEST(PowerCheck, TellsOfOtherFiles) {
   SubmissionTree tree;
   write_power(tree);
-  tree.write(kFolder + "/power/result_0/notes.txt", "");
+  tree.write(SubmissionTree::kFolder + "/power/result_0/notes.txt", "");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("power.stray-file"));
 }
 

@@ -1,5 +1,4 @@
-// The RCP test and the package check on published submissions. Skipped unless the logs are in
-// ../shared/mlperf_logs, outside of the project.
+// The RCP test and the package check on published submissions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,31 +9,29 @@
 #include "analysis/side_files.h"
 #include "analysis/submission/package_check.h"
 #include "analysis/submission/submission_tree.h"
+#include "published_logs/published_logs.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace analysis::submission;
 
-const fs::path kLogs = "../shared/mlperf_logs";
-
 class PublishedPackages : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(kLogs)) {
-      GTEST_SKIP() << "no published logs at " << kLogs << " (they are not part of the project)";
-    }
+    if (logs_.empty()) GTEST_SKIP() << published::kAbsent;
   }
-  static PackageReport check(const std::string& folder, RcpEra era = RcpEra::kHead) {
+  const fs::path logs_ = published::folder();
+  PackageReport check(const std::string& folder, RcpEra era = RcpEra::kHead) const {
     const std::size_t mark = folder.find("_v");
     const PackageRound round{folder.substr(0, mark), folder.substr(mark + 2)};
     PackageOptions options;
     options.rcp.era = era;
-    return check_package(read_package_tree(kLogs / folder, round), options, golden::read_log);
+    return check_package(read_package_tree(logs_ / folder, round), options, golden::read_log);
   }
 };
 
-struct Row {
+struct RcpVerdict {
   const char *folder, *set;  ///< round, and the set's path in it
   RcpOutcome outcome;
   bool passed;
@@ -42,7 +39,7 @@ struct Row {
 };
 
 /// Verdicts of MLCommons' RCP checker at 7bbf792; for dlrm, its missing number of runs was added.
-constexpr Row kRows[] = {
+constexpr RcpVerdict kRcpVerdicts[] = {
     {"hpc_v1.0", "LBNL/results/perlmutter_10x128x4_ngc21.09_mxnet/weak/cosmoflow",
      RcpOutcome::kFound, true, 33.875},
     {"hpc_v1.0", "TACC/results/longhorn-tf/strong/cosmoflow", RcpOutcome::kFound, true, 20.0},
@@ -71,7 +68,7 @@ constexpr Row kRows[] = {
 
 TEST_F(PublishedPackages, HaveTheRcpOutcomesOfTheOfficialChecker) {
   std::map<std::string, PackageReport> reports;
-  for (const Row& row : kRows) {
+  for (const RcpVerdict& row : kRcpVerdicts) {
     if (!reports.contains(row.folder)) reports[row.folder] = check(row.folder);
     const PackageSet* found = nullptr;
     for (const PackageSet& set : reports[row.folder].sets) {
@@ -90,7 +87,7 @@ TEST_F(PublishedPackages, HaveTheScoreFactorsThatWerePublished) {
   int compared = 0;
   for (const char* const folder : {"hpc_v3.0", "training_v2.1", "training_v3.1"}) {
     for (const PackageSet& set : check(folder, RcpEra::k2022).sets) {
-      const fs::path file = kLogs / folder / set.name / "scaling.json";
+      const fs::path file = logs_ / folder / set.name / "scaling.json";
       if (!fs::exists(file)) continue;
       std::string problem;
       EXPECT_NEAR(set.rcp->normalization, analysis::read_scaling_factor(file, problem).value(),

@@ -16,13 +16,13 @@ constexpr double kStep = 1e-4;
 /// The figures below are rounded to four decimals.
 constexpr double kRounding = 0.5e-4 + 1e-9;
 
-struct Row {
+struct PointFigures {
   const char *usage, *round, *benchmark;
   double batch_size, mean, stdev, least_mean;
   bool pruned;
 };
 
-constexpr Row kTable[] = {
+constexpr PointFigures kPointFigures[] = {
     {"hpc", "1.0", "cosmoflow", 64, 18.2778, 0.7141, 17.7586, true},
     {"hpc", "1.0", "cosmoflow", 128, 17.8889, 0.5723, 17.4729, false},
     {"hpc", "1.0", "cosmoflow", 512, 22.8333, 0.8718, 22.1995, false},
@@ -90,7 +90,7 @@ ReferenceSet set_of(const char* usage, const char* round, const char* benchmark)
 }
 
 TEST(ReferenceCurve, HasTheFiguresOfTheOfficialChecker) {
-  for (const Row& row : kTable) {
+  for (const PointFigures& row : kPointFigures) {
     const ReferenceCurve curve(set_of(row.usage, row.round, row.benchmark), RcpEra::kHead);
     const ConvergencePoint point = point_at(curve, row.batch_size);
     const std::string where =

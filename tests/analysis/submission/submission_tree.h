@@ -119,12 +119,14 @@ inline analysis::submission::PackageLog read_log(const std::filesystem::path& pa
 class SubmissionTree {
  public:
   SubmissionTree() {
-    write("us/systems/demo.json", description());
+    write(kDescription, description());
     write("us/benchmarks/oc20/train.py", "");
     write_runs(kFolder, MadeLog{}, 5);
   }
 
-  static constexpr char kFolder[] = "us/results/demo/strong/oc20";
+  static inline const std::string kFolder = "us/results/demo/strong/oc20";
+  static inline const std::string kWeakFolder = "us/results/demo/weak/oc20";
+  static inline const std::string kDescription = "us/systems/demo.json";
 
   std::string write(const std::string& path, const std::string& text) {
     return folder_.write(path, text);

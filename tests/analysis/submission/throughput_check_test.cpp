@@ -20,33 +20,32 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr char kWeak[] = "us/results/demo/weak/oc20";
-constexpr char kDescription[] = "us/systems/demo.json";
-
 TEST(ThroughputCheck, TellsOfRunsWithEqualSeeds) {
   SubmissionTree tree;
   MadeLog log;
-  tree.write_runs(kWeak, log, 5);
+  tree.write_runs(SubmissionTree::kWeakFolder, log, 5);
   log.seed = "\"104\"";
   log.epoch = 21;
   std::string text = golden::log_text(log);
   text.replace(text.find("\"lineno\": 7"), 11, "\"lineno\": 9");  // another line, the same run
-  tree.write(std::string(kWeak) + "/result_5.txt", text);
+  tree.write(SubmissionTree::kWeakFolder + "/result_5.txt", text);
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("seed.identical-instances"));
   EXPECT_EQ(finding_of(report, "seed.identical-instances").path,
-            std::string(kWeak) + "/result_5.txt");
+            SubmissionTree::kWeakFolder + "/result_5.txt");
 }
 
 /// Five instances of four nodes each, and `pruned` more, on a system of `nodes` nodes.
 PackageReport on_nodes(int nodes, int pruned = 0) {
   SubmissionTree tree;
-  tree.write_runs(kWeak, MadeLog{}, 5);
+  tree.write_runs(SubmissionTree::kWeakFolder, MadeLog{}, 5);
   for (int i = 0; i < pruned; ++i) {
-    tree.write(fmt::format("{}/pruned_results/result_{}.txt", kWeak, 5 + i), "");
+    tree.write(fmt::format("{}/pruned_results/result_{}.txt", SubmissionTree::kWeakFolder, 5 + i),
+               "");
   }
   tree.remove("us/results/demo/strong");
-  tree.write(kDescription, description("number_of_nodes", fmt::format("\"{}\"", nodes)));
+  tree.write(SubmissionTree::kDescription,
+             description("number_of_nodes", fmt::format("\"{}\"", nodes)));
   return tree.check();
 }
 

@@ -1,9 +1,13 @@
 // A clock that tests set by hand.
 #pragma once
 
+#include <cstdint>
+
 #include "runner/base/clock.h"
 
 namespace base {
+
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 class FakeClock final : public Clock {
  public:

@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using Json = LogWriter::Json;
+using OrderedJson = LogWriter::Json;
 
 class Lines final : public RecordSink {
  public:
@@ -72,7 +72,7 @@ TEST(LogWriter, RefusesMetadataThatIsNoObject) {
 }
 
 TEST(PythonJson, WritesNumbersAsPythonDoes) {
-  const auto text = [](const Json& value) { return to_python_json(value); };
+  const auto text = [](const OrderedJson& value) { return to_python_json(value); };
   EXPECT_EQ(text(0.1), "0.1");
   EXPECT_EQ(text(2.0), "2.0");
   EXPECT_EQ(text(-0.0), "-0.0");
@@ -97,7 +97,7 @@ TEST(PythonJson, WritesTextAsAscii) {
 }
 
 TEST(PythonJson, WritesContainersWithBlanks) {
-  EXPECT_EQ(to_python_json({{"b", {1, 2.5, nullptr}}, {"a", true}, {"e", Json::object()}}),
+  EXPECT_EQ(to_python_json({{"b", {1, 2.5, nullptr}}, {"a", true}, {"e", OrderedJson::object()}}),
             R"({"b": [1, 2.5, null], "a": true, "e": {}})");
 }
 

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "runner/mllog/record_reader.h"
+#include "runner/mllog/kept_log.h"
 
 namespace mllog {
 namespace {
@@ -14,78 +12,33 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A decoded copy of a record.
-struct Kept {
-  explicit Kept(const Record& record)
-      : line(record.line),
-        column(record.column),
-        time_ms(record.time_ms),
-        key(record.key),
-        event_type(record.event_type.value_or("")),
-        value(record.value.decoded()),
-        metadata(record.metadata.decoded()),
-        format(record.format),
-        has_time(record.has_time),
-        fault(record.fault) {}
-  std::int64_t line, column;
-  double time_ms;
-  std::string key, event_type;
-  Json value, metadata;
-  LogFormat format;
-  bool has_time;
-  std::string fault;
-};
-
-struct Log {
-  explicit Log(const std::string& text) {
-    std::istringstream in(text);
-    RecordReader reader(in);
-    while (auto item = reader.next()) {
-      if (const auto* record = std::get_if<Record>(&*item)) {
-        records.emplace_back(*record);
-      } else {
-        malformed.push_back(std::get<MalformedRecord>(*item));
-      }
-    }
-    swallowed = reader.swallowed_records();
-  }
-  std::vector<Kept> records;
-  std::vector<MalformedRecord> malformed;
-  std::int64_t swallowed = 0;
-};
-
 /// A record from the text after the place of a 0.5 line.
-Kept of_05(const std::string& rest, const std::string& benchmark = "resnet") {
-  const Log log(":::MLPv0.5.0 " + benchmark + " 1541710832.187837362 (train.py:371) " + rest);
+KeptRecord of_05(const std::string& rest, const std::string& benchmark = "resnet") {
+  const KeptLog log(":::MLPv0.5.0 " + benchmark + " 1541710832.187837362 (train.py:371) " + rest);
   EXPECT_EQ(log.malformed.size(), 0u) << rest;
   if (log.records.size() != 2u) throw std::runtime_error("expected 2 records of " + rest);
   return log.records[1];
 }
 
 /// A record from the text after the seconds of a 0.6 line.
-Kept of_06(const std::string& rest) {
-  const Log log(":::MLL 1558640006.188 " + rest);
+KeptRecord of_06(const std::string& rest) {
+  const KeptLog log(":::MLL 1558640006.188 " + rest);
   if (log.records.size() != 1u) throw std::runtime_error("expected a record of " + rest);
   return log.records[0];
 }
 
-std::string reason_of(const std::string& line) {
-  const Log log(line);
-  return log.malformed.size() == 1 ? log.malformed[0].reason : "not malformed";
-}
-
 TEST(Training05, GivesTimePlaceAndTheBenchmarkOnce) {
-  const Log log(
+  const KeptLog log(
       "noise\n"
       "DEBUG:mlperf_compliance::::MLPv0.5.0 resnet 1543786458.883944 (a.py:12) run_start\n"
       ":::MLPv0.5.0 resnet 1543786459 (<string>:1) run_final\n");
   ASSERT_EQ(log.records.size(), 3u);
-  const Kept& benchmark = log.records[0];
+  const KeptRecord& benchmark = log.records[0];
   EXPECT_EQ(benchmark.key, "submission_benchmark");
   EXPECT_EQ(benchmark.value, "resnet");
   EXPECT_EQ(benchmark.line, 2);
   EXPECT_EQ(benchmark.time_ms, 1543786458883.944);
-  const Kept& start = log.records[1];
+  const KeptRecord& start = log.records[1];
   EXPECT_EQ(start.key, "run_start");
   EXPECT_EQ(start.event_type, "INTERVAL_START");
   EXPECT_EQ(start.line, 2);
@@ -101,10 +54,10 @@ TEST(Training05, GivesTimePlaceAndTheBenchmarkOnce) {
 }
 
 TEST(Training05, GivesValuesTheirMetadata) {
-  const Kept accuracy = of_05(R"(eval_accuracy: {"epoch": 3, "value": 0.5327})", "ncf");
+  const KeptRecord accuracy = of_05(R"(eval_accuracy: {"epoch": 3, "value": 0.5327})", "ncf");
   EXPECT_EQ(accuracy.value, 0.5327);
   EXPECT_EQ(accuracy.metadata["epoch_num"], 3);
-  const Kept rate = of_05(R"(opt_learning_rate : { "deferred": true, "value": 0 })");
+  const KeptRecord rate = of_05(R"(opt_learning_rate : { "deferred": true, "value": 0 })");
   EXPECT_EQ(rate.key, "opt_learning_rate");
   EXPECT_EQ(rate.value, 0);
   EXPECT_EQ(rate.metadata["deferred"], true);
@@ -119,7 +72,7 @@ TEST(Training05, GivesKeysTheirNamesOfToday) {
   EXPECT_EQ(of_05("input_bn_span: 256").key, "model_bn_span");
   EXPECT_EQ(of_05("preproc_num_train_examples: 1281167").key, "train_samples");
   EXPECT_EQ(of_05("preproc_num_eval_examples: 50000").key, "eval_samples");
-  const Kept target = of_05("eval_target: 0.635");
+  const KeptRecord target = of_05("eval_target: 0.635");
   EXPECT_EQ(target.key, "quality_target");
   EXPECT_EQ(target.value, 0.635);
   EXPECT_EQ(target.metadata["direction"], "rises");
@@ -132,7 +85,7 @@ TEST(Training05, TakesTheInputsSizeForSamplesInNcfOnly) {
 }
 
 TEST(Training05, NumbersEpochsAndEvaluations) {
-  const Kept epoch = of_05("train_epoch: 7");
+  const KeptRecord epoch = of_05("train_epoch: 7");
   EXPECT_EQ(epoch.key, "epoch_start");
   EXPECT_EQ(epoch.value, nullptr);
   EXPECT_EQ(epoch.metadata["epoch_num"], 7);
@@ -164,7 +117,7 @@ TEST(Training05, SaysWhatIsWrongWithALine) {
 }
 
 TEST(Training06, ReadsSecondsKeyValueAndMetadata) {
-  const Kept start =
+  const KeptRecord start =
       of_06(R"(block_start: {"value": null, "metadata": {"first_epoch_num": 1, "lineno": 8}})");
   EXPECT_EQ(start.time_ms, 1558640006188.0);
   EXPECT_EQ(start.key, "block_start");
@@ -176,7 +129,7 @@ TEST(Training06, ReadsSecondsKeyValueAndMetadata) {
 }
 
 TEST(Training06, HasNoTimeWhereTheSecondsAreZero) {
-  const Log log(R"(:::MLL 0.0 submission_org: {"value": "Google", "metadata": {}})");
+  const KeptLog log(R"(:::MLL 0.0 submission_org: {"value": "Google", "metadata": {}})");
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_FALSE(log.records[0].has_time);
   EXPECT_EQ(log.records[0].time_ms, 0.0);
@@ -185,16 +138,16 @@ TEST(Training06, HasNoTimeWhereTheSecondsAreZero) {
 
 TEST(Training06, StandsBehindPrefixesAndTheLastOfALineCounts) {
   const std::string record = R"(:::MLL 1558640006.188 seed: {"value": 5, "metadata": {}})";
-  const Log log("[1,0]<stdout>:" + record + "\n" + record + record + "\n");
+  const KeptLog log("[1,0]<stdout>:" + record + "\n" + record + record + "\n");
   ASSERT_EQ(log.records.size(), 2u);
   EXPECT_EQ(log.records[0].column, 15);
-  EXPECT_EQ(log.swallowed, 1);
+  EXPECT_EQ(log.reader.swallowed_records(), 1);
 }
 
 TEST(Training06, GivesBenchmarkTargetAndAccuraciesTheirFormOfToday) {
   EXPECT_EQ(of_06(R"(submission_benchmark: {"value": "mask", "metadata": {}})").value, "maskrcnn");
   EXPECT_EQ(of_06(R"(submission_benchmark: {"value": "ssd", "metadata": {}})").value, "ssd");
-  const Kept target = of_06(R"(eval_target: {"value": 0.759, "metadata": {"lineno": 7}})");
+  const KeptRecord target = of_06(R"(eval_target: {"value": 0.759, "metadata": {"lineno": 7}})");
   EXPECT_EQ(target.key, "quality_target");
   EXPECT_EQ(target.metadata, (Json{{"lineno", 7}, {"direction", "rises"}}));
   EXPECT_EQ(of_06(R"(eval_target: {"value": 0.7, "metadata": {}})").metadata,
@@ -213,11 +166,11 @@ TEST(Training06, GivesBenchmarkTargetAndAccuraciesTheirFormOfToday) {
 }
 
 TEST(Training06, ReadsNamesWithoutQuotesAndInSingleOnesAndSaysSo) {
-  const Kept clear = of_06("cache_clear: {value: true, metadata: {lineno: 0, file: a/b}}");
+  const KeptRecord clear = of_06("cache_clear: {value: true, metadata: {lineno: 0, file: a/b}}");
   EXPECT_EQ(clear.value, true);
   EXPECT_EQ(clear.metadata, (Json{{"lineno", 0}, {"file", "a/b"}}));
   EXPECT_THAT(clear.fault, HasSubstr("not valid JSON at column 37"));
-  const Kept epoch = of_06(
+  const KeptRecord epoch = of_06(
       R"(epoch_start: {"value": None, "metadata": {'file': 'a "b".py', 'ok': True, 'x': [1.5]}})");
   EXPECT_EQ(epoch.value, nullptr);
   EXPECT_EQ(epoch.metadata, (Json{{"file", "a \"b\".py"}, {"ok", true}, {"x", {1.5}}}));
@@ -238,9 +191,9 @@ TEST(Training06, SaysWhatIsWrongWithALine) {
 TEST(Training06, IsFoundInLinesLongerThanABuffer) {
   const std::string filler(1 << 19, 'x');
   for (std::size_t shift = 0; shift < 16; ++shift) {  // a buffer ends within the token
-    const Log log(filler.substr(shift) +
-                  R"(:::MLL 1558640006.188 seed: {"value": 5, "metadata": {}})" + filler + "\n" +
-                  R"(:::MLL 1558640006.188 seed: {"value": 5, "metadata": {}})");
+    const KeptLog log(filler.substr(shift) +
+                      R"(:::MLL 1558640006.188 seed: {"value": 5, "metadata": {}})" + filler +
+                      "\n" + R"(:::MLL 1558640006.188 seed: {"value": 5, "metadata": {}})");
     EXPECT_EQ(log.malformed.size(), 1u) << shift;
     EXPECT_EQ(log.records.size(), 1u) << shift;
   }

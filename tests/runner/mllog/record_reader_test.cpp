@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/fake_clock.h"
 #include "runner/base/random.h"
+#include "runner/mllog/kept_log.h"
 #include "runner/mllog/log_writer.h"
 
 namespace mllog {
@@ -18,62 +19,18 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A decoded copy of a record.
-struct Kept {
-  explicit Kept(const Record& record)
-      : line(record.line),
-        column(record.column),
-        time_ms(record.time_ms),
-        key(record.key),
-        event_type(record.event_type),
-        has_value(!record.value.is_absent()),
-        has_metadata(!record.metadata.is_absent()),
-        value(record.value.decoded()),
-        metadata(record.metadata.decoded()),
-        epoch_num(record.metadata.member("epoch_num").number()) {}
-  std::int64_t line, column;
-  double time_ms;
-  std::string key;
-  std::optional<std::string> event_type;
-  bool has_value, has_metadata;
-  Json value, metadata;
-  std::optional<double> epoch_num;
-};
-
-struct Log {
-  explicit Log(const std::string& text) : in(text), reader(in) {
-    while (auto item = reader.next()) {
-      if (auto* record = std::get_if<Record>(&*item)) {
-        records.emplace_back(*record);
-      } else {
-        malformed.push_back(std::get<MalformedRecord>(*item));
-      }
-    }
-  }
-  std::istringstream in;
-  RecordReader reader;
-  std::vector<Kept> records;
-  std::vector<MalformedRecord> malformed;
-};
-
 std::string record(const std::string& key) {
   return R"(:::MLLOG {"time_ms": 1, "key": ")" + key + R"("})";
 }
 
-std::string reason_of(const std::string& line) {
-  const Log log(line);
-  if (log.malformed.size() != 1) return "not malformed";
-  return log.malformed[0].reason;
-}
-
 TEST(RecordReader, ReadsEveryMember) {
-  const Log log(
+  const KeptLog log(
       R"(:::MLLOG {"namespace": "", "time_ms": 1603209843251, "event_type": "POINT_IN_TIME", )"
       R"("key": "eval_error", "value": 0.5, "metadata": {"file": "a.py", "lineno": 3, )"
       R"("epoch_num": 7}})"
       "\n");
   ASSERT_EQ(log.records.size(), 1u);
-  const Kept& only = log.records[0];
+  const KeptRecord& only = log.records[0];
   EXPECT_EQ(only.line, 1);
   EXPECT_EQ(only.column, 1);
   EXPECT_EQ(only.time_ms, 1603209843251.0);
@@ -92,7 +49,7 @@ TEST(RecordReader, ReadsWhatLogWriterWrites) {
   const base::FakeClock clock;
   LogWriter writer(&text, clock);
   writer.event("train_loss", std::nan(""), {{"name", "caf\xc3\xa9"}, {"x", 1e-5}});
-  const Log log(text.all);
+  const KeptLog log(text.all);
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_TRUE(std::isnan(log.records[0].value.get<double>()));
   EXPECT_EQ(log.records[0].metadata["name"], "caf\xc3\xa9");
@@ -101,8 +58,8 @@ TEST(RecordReader, ReadsWhatLogWriterWrites) {
 }
 
 TEST(RecordReader, TakesLineFeedsCarriageReturnsAndBothAsLineEnds) {
-  const Log log(record("a") + "\r\n" + record("b") + "\n" + "50%\r" + record("c") + "\r\n\n" +
-                record("d"));
+  const KeptLog log(record("a") + "\r\n" + record("b") + "\n" + "50%\r" + record("c") + "\r\n\n" +
+                    record("d"));
   ASSERT_EQ(log.records.size(), 4u);
   EXPECT_EQ(log.records[0].line, 1);
   EXPECT_EQ(log.records[1].line, 2);
@@ -117,7 +74,7 @@ TEST(RecordReader, FindsLineEndsThatABufferCutsInTwo) {
   for (std::size_t shift = 0; shift < 16; ++shift) {  // the buffer ends within "\r
                                                       // " or the token
     const std::string filler(kBuffer - 8 + shift - 2, 'x');
-    const Log log(filler + "\r\n" + record("a") + "\r\n" + record("b"));
+    const KeptLog log(filler + "\r\n" + record("a") + "\r\n" + record("b"));
     ASSERT_EQ(log.records.size(), 2u) << shift;
     EXPECT_EQ(log.records[0].line, 2);
     EXPECT_EQ(log.records[1].line, 3);
@@ -125,14 +82,14 @@ TEST(RecordReader, FindsLineEndsThatABufferCutsInTwo) {
 }
 
 TEST(RecordReader, CountsNoLineBehindTheLastEnd) {
-  EXPECT_EQ(Log("").reader.lines(), 0);
-  EXPECT_EQ(Log("\n").reader.lines(), 1);
-  EXPECT_EQ(Log("a\r\n").reader.lines(), 1);
-  EXPECT_EQ(Log("a\nb").reader.lines(), 2);
+  EXPECT_EQ(KeptLog("").reader.lines(), 0);
+  EXPECT_EQ(KeptLog("\n").reader.lines(), 1);
+  EXPECT_EQ(KeptLog("a\r\n").reader.lines(), 1);
+  EXPECT_EQ(KeptLog("a\nb").reader.lines(), 2);
 }
 
 TEST(RecordReader, TakesTheLastTokenOfALine) {
-  const Log log("[0] " + record("a") + "\n" + record("lost") + record("kept") + "\n");
+  const KeptLog log("[0] " + record("a") + "\n" + record("lost") + record("kept") + "\n");
   ASSERT_EQ(log.records.size(), 2u);
   EXPECT_EQ(log.records[0].column, 5);
   EXPECT_EQ(log.records[1].key, "kept");
@@ -140,13 +97,14 @@ TEST(RecordReader, TakesTheLastTokenOfALine) {
 }
 
 TEST(RecordReader, IgnoresATokenWithoutItsBlank) {
-  const Log log(":::MLLOG{\"time_ms\": 1, \"key\": \"a\"}\n");
+  const KeptLog log(":::MLLOG{\"time_ms\": 1, \"key\": \"a\"}\n");
   EXPECT_TRUE(log.records.empty());
   EXPECT_EQ(log.reader.other_lines(), 1);
 }
 
 TEST(RecordReader, CountsOldFormatsApart) {
-  const Log log(":::MLL 1558640006.188 run_start: {}\n:::MLPv0.5.0 resnet 1 run_start\nhello\n");
+  const KeptLog log(
+      ":::MLL 1558640006.188 run_start: {}\n:::MLPv0.5.0 resnet 1 run_start\nhello\n");
   EXPECT_EQ(log.reader.records(), 1);
   EXPECT_EQ(log.reader.malformed_records(), 1);
   EXPECT_EQ(log.reader.old_records(), 2);
@@ -155,7 +113,7 @@ TEST(RecordReader, CountsOldFormatsApart) {
 
 TEST(RecordReader, TakesLinesOfOldFormatsForNoRecordsBehindAnMllogRecord) {
   const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
-  const Log log(old + record("a") + "\n" + old + record("b") + "\n");
+  const KeptLog log(old + record("a") + "\n" + old + record("b") + "\n");
   ASSERT_EQ(log.records.size(), 3u);
   EXPECT_EQ(log.records[0].key, "run_start");
   EXPECT_EQ(log.records[1].key, "a");
@@ -165,7 +123,7 @@ TEST(RecordReader, TakesLinesOfOldFormatsForNoRecordsBehindAnMllogRecord) {
 }
 
 TEST(RecordReader, AcceptsPythonsNumbers) {
-  const Log log(
+  const KeptLog log(
       R"(:::MLLOG {"time_ms": 1.5, "key": "k", "value": [NaN, Infinity, -Infinity, 1e999, 5, )"
       R"(18446744073709551615, 123456789012345678901234567890, -1e-999, 1E2]})");
   ASSERT_EQ(log.records.size(), 1u);
@@ -182,7 +140,7 @@ TEST(RecordReader, AcceptsPythonsNumbers) {
 }
 
 TEST(RecordReader, AcceptsNumericStringsAsTime) {
-  const Log log(
+  const KeptLog log(
       ":::MLLOG {\"time_ms\": \" 17.25 \", \"key\": \"a\"}\n"
       ":::MLLOG {\"time_ms\": \"+1e3\", \"key\": \"a\"}\n");
   ASSERT_EQ(log.records.size(), 2u);
@@ -191,7 +149,8 @@ TEST(RecordReader, AcceptsNumericStringsAsTime) {
 }
 
 TEST(RecordReader, LetsTheLastOfDuplicateMembersWin) {
-  const Log log(R"(:::MLLOG {"time_ms": 1, "key": "a", "key": "b", "value": [1], "value": {}})");
+  const KeptLog log(
+      R"(:::MLLOG {"time_ms": 1, "key": "a", "key": "b", "value": [1], "value": {}})");
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_EQ(log.records[0].key, "b");
   EXPECT_EQ(log.records[0].value, Json::object());
@@ -223,20 +182,20 @@ TEST(RecordReader, KnowsTheMembersOfObjectsAsTheirTextHasThem) {
 }
 
 TEST(RecordReader, ReadsBytesThatAreNotUtf8AsLatin1) {
-  const Log log(":::MLLOG {\"time_ms\": 1, \"key\": \"a\", \"value\": \"J\xfclich \xc3\xa9\"}");
+  const KeptLog log(":::MLLOG {\"time_ms\": 1, \"key\": \"a\", \"value\": \"J\xfclich \xc3\xa9\"}");
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_EQ(log.records[0].value, "J\xc3\xbclich \xc3\xa9");
 }
 
 TEST(RecordReader, ReadsEscapes) {
-  const Log log(
+  const KeptLog log(
       R"(:::MLLOG {"time_ms": 1, "key": "\"\\\/\b\f\n\r\t\u0041\u00e9\ud83d\ude00\ud83d"})");
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_EQ(log.records[0].key, "\"\\/\b\f\n\r\tA\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbd");
 }
 
 TEST(RecordReader, KeepsWhatIsAbsentOrOfAnotherKind) {
-  const Log log(
+  const KeptLog log(
       ":::MLLOG {\"time_ms\": 1, \"key\": \"a\", \"event_type\": null}\n"
       ":::MLLOG {\"time_ms\": 1, \"key\": \"a\", \"value\": null, \"metadata\": \"\", "
       "\"event_type\": \"null\"}\n");
@@ -287,7 +246,7 @@ TEST(RecordReader, SaysWhereJsonBreaks) {
 }
 
 TEST(RecordReader, GoesOnBehindAMalformedRecord) {
-  const Log log("x\nxx:::MLLOG {broken\n" + record("a") + "\n");
+  const KeptLog log("x\nxx:::MLLOG {broken\n" + record("a") + "\n");
   ASSERT_EQ(log.malformed.size(), 1u);
   EXPECT_EQ(log.malformed[0].line, 2);
   EXPECT_EQ(log.malformed[0].column, 3);
@@ -297,21 +256,21 @@ TEST(RecordReader, GoesOnBehindAMalformedRecord) {
 
 TEST(RecordReader, FindsARecordBehindMegabytesOnItsLine) {
   const std::string filler(5 << 20, 'x');
-  const Log log(filler + record("a") + "\n" + filler + "\n" + record("b"));
+  const KeptLog log(filler + record("a") + "\n" + filler + "\n" + record("b"));
   ASSERT_EQ(log.records.size(), 2u);
   EXPECT_EQ(log.records[0].column, (5 << 20) + 1);
   EXPECT_EQ(log.records[1].line, 3);
 }
 
 TEST(RecordReader, RefusesARecordWithoutEnd) {
-  const Log log(":::MLLOG {\"key\": \"" + std::string(65u << 20, 'x') + "\n" + record("b"));
+  const KeptLog log(":::MLLOG {\"key\": \"" + std::string(65u << 20, 'x') + "\n" + record("b"));
   ASSERT_EQ(log.malformed.size(), 1u);
   EXPECT_EQ(log.malformed[0].reason, "the line is longer than 64 MiB");
   ASSERT_EQ(log.records.size(), 1u);
 }
 
 TEST(RecordReader, ReadsZeroBytesAndOtherNoise) {
-  const Log log(std::string("\0\x1b[0m\xff", 6) + record("a") + std::string("\n\0\n", 3));
+  const KeptLog log(std::string("\0\x1b[0m\xff", 6) + record("a") + std::string("\n\0\n", 3));
   EXPECT_EQ(log.records.size(), 1u);
   EXPECT_EQ(log.reader.other_lines(), 1);
 }
@@ -355,10 +314,10 @@ TEST(RecordReader, FindsWhatThePlainWayFindsInMixedLines) {
         text.ends_with('}') && which > 2 && !pieces[which].starts_with(":::MLLOG ");
     text += in_record ? "\n" : pieces[which];
   }
-  const Log log(text + "\n");
+  const KeptLog log(text + "\n");
   EXPECT_TRUE(log.malformed.empty());
   std::vector<std::string> found;
-  for (const Kept& one : log.records)
+  for (const KeptRecord& one : log.records)
     found.push_back(one.key + " in line " + std::to_string(one.line));
   EXPECT_EQ(found, plain_records(text));
 }

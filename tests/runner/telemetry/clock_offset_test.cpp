@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/fake_clock.h"
 
 namespace telemetry {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond;
+using base::kSecondNs;
+
+constexpr std::int64_t kHourNs = 3600 * kSecondNs;
 
 /// Another clock with a known offset at local time 0 and a known drift.
 struct OtherClock {
@@ -60,10 +63,11 @@ TEST(ClockOffset, TakesTheShortestRoundTrip) {
 
 TEST(ClockOffset, ErrsByItsUncertaintyAtMost) {
   Network network;
-  for (const std::int64_t ahead : {-7 * kHour, std::int64_t{0}, std::int64_t{12345}, 90 * kHour}) {
+  for (const std::int64_t ahead :
+       {-7 * kHourNs, std::int64_t{0}, std::int64_t{12345}, 90 * kHourNs}) {
     for (int round = 0; round < 200; ++round) {
       const OtherClock other{ahead, 0.0};
-      const ClockOffset offset = estimate_offset(network.ask(other, round * kSecond, 10));
+      const ClockOffset offset = estimate_offset(network.ask(other, round * kSecondNs, 10));
       EXPECT_LE(std::abs(offset.offset_ns + ahead), offset.uncertainty_ns);
       EXPECT_LT(offset.uncertainty_ns, 250'000) << "ten messages are not all delayed";
     }
@@ -91,13 +95,13 @@ TEST(ClockMap, OfOneClockChangesNothing) {
 TEST(ClockMap, FollowsADriftWithinItsUncertainty) {
   Network network;
   for (const double drift : {-3e-5, -1e-6, 0.0, 2e-5, 1e-4}) {
-    const OtherClock other{5 * kSecond, drift};
-    const ClockMap map(estimate_offset(network.ask(other, kSecond, 40)),
-                       estimate_offset(network.ask(other, kHour, 40)));
+    const OtherClock other{5 * kSecondNs, drift};
+    const ClockMap map(estimate_offset(network.ask(other, kSecondNs, 40)),
+                       estimate_offset(network.ask(other, kHourNs, 40)));
     const double between = static_cast<double>(map.end().there_ns - map.start().there_ns);
     EXPECT_NEAR(map.drift(), -drift,
                 2.0 * static_cast<double>(map.uncertainty_ns()) / between + drift * drift);
-    for (std::int64_t own = kSecond; own <= kHour; own += 100 * kSecond) {
+    for (std::int64_t own = kSecondNs; own <= kHourNs; own += 100 * kSecondNs) {
       EXPECT_LE(std::abs(map.to_own(other.at(own)) - own), map.uncertainty_ns() + 2)
           << "drift " << drift << " after " << own;
     }

@@ -17,9 +17,8 @@ namespace telemetry {
 namespace {
 
 using Json = nlohmann::json;
+using base::kSecondNs;
 using ::testing::HasSubstr;
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::string entry_of(int rank, int forward_s) {
   base::FakeClock clock;
@@ -28,15 +27,15 @@ std::string entry_of(int rank, int forward_s) {
   telemetry.begin_step();
   {
     const Scope forward(telemetry, Subsystem::kForward);
-    clock.nanoseconds += forward_s * kSecond;
+    clock.nanoseconds += forward_s * kSecondNs;
   }
   telemetry.end_step();
   {
     const Scope evaluation(telemetry, Subsystem::kEvaluation);
     const Scope input(telemetry, Subsystem::kInput);
-    clock.nanoseconds += kSecond;
+    clock.nanoseconds += kSecondNs;
   }
-  clock.nanoseconds += kSecond;
+  clock.nanoseconds += kSecondNs;
   return rank_entry({rank, "node" + std::to_string(rank / 2), rank / 2, 2}, telemetry);
 }
 

@@ -16,11 +16,11 @@
 namespace telemetry {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using base::kSecondNs;
 
 class Account : public ::testing::Test {
  protected:
-  void pass(int seconds) { clock_.nanoseconds += seconds * kSecond; }
+  void pass(int seconds) { clock_.nanoseconds += seconds * kSecondNs; }
   double sum() const {
     double all = 0;
     for (int i = 0; i < kSubsystemCount; ++i) all += telemetry_.seconds(static_cast<Subsystem>(i));
@@ -112,9 +112,9 @@ TEST_F(Account, CountsEachMomentOfExchangesOnceInTheirTotal) {
   {
     const Scope exchange(telemetry_, Subsystem::kExchange);
     pass(16);
-    EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecond);
+    EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecondNs);
   }
-  EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecond);
+  EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecondNs);
   EXPECT_EQ(telemetry_.seconds(Subsystem::kExchange), 16.0);
 }
 
@@ -124,7 +124,7 @@ TEST_F(Account, ForgetsWhatAnExchangeTookBeforeARestart) {
   telemetry_.restart();
   pass(1);
   telemetry_.end_exchange(transfer);
-  EXPECT_EQ(telemetry_.to_json()["counters"]["exchange_total_ns"], kSecond);
+  EXPECT_EQ(telemetry_.to_json()["counters"]["exchange_total_ns"], kSecondNs);
 }
 
 TEST_F(Account, CountsTheScopeThatIsRunning) {

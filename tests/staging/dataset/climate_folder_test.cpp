@@ -12,6 +12,7 @@
 #include "runner/base/temporary_directory.h"
 #include "staging/dataset/climate_statistics.h"
 #include "staging/dataset/climates.h"
+#include "staging/dataset/dataset_without_paths.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/universes.h"
 
@@ -73,28 +74,11 @@ TEST_F(ClimateFolder, ReadsSamplesAndCountsTheirBytes) {
   }
 }
 
-/// A dataset without paths, like a staged copy.
-class Copied final : public Dataset {
- public:
-  explicit Copied(const Dataset& source) : source_(source) {}
-  std::int64_t size() const override { return source_.size(); }
-  const std::vector<std::string>& class_names() const override { return source_.class_names(); }
-  std::int32_t label(std::int64_t index) const override { return source_.label(index); }
-  std::int64_t bytes(std::int64_t index) const override { return source_.bytes(index); }
-  std::string name(std::int64_t index) const override { return source_.name(index); }
-  void read(std::int64_t index, std::vector<std::byte>& out) const override {
-    source_.read(index, out);
-  }
-
- private:
-  const Dataset& source_;
-};
-
 TEST_F(ClimateFolder, ReadsThroughACopyThatHasNoFiles) {
   write("data-1.h5", made_climate(kTinyClimate, 4));
   const auto data = open_climate(path());
   ClimateSample got;
-  EXPECT_EQ(read_climate(Copied(*data), 0, kTinyClimate, got), data->bytes(0));
+  EXPECT_EQ(read_climate(DatasetWithoutPaths(*data), 0, kTinyClimate, got), data->bytes(0));
   EXPECT_TRUE(same(got, made_climate(kTinyClimate, 4)));
 }
 
@@ -108,7 +92,7 @@ TEST_F(ClimateFolder, NamesTheFileThatIsDamaged) {
   for (std::int64_t i = 0; i < 3; ++i) {
     EXPECT_THAT(data_error([&] { read_climate(*data, i, kTinyClimate, got); }),
                 testing::StartsWith(data->path(i) + ": "));
-    EXPECT_THAT(data_error([&] { read_climate(Copied(*data), i, kTinyClimate, got); }),
+    EXPECT_THAT(data_error([&] { read_climate(DatasetWithoutPaths(*data), i, kTinyClimate, got); }),
                 testing::StartsWith(data->path(i) + ": "));
   }
 }

@@ -28,7 +28,7 @@ ClimateSample decoded(const Bytes& bytes, const ClimateShape& shape = kTinyClima
   return sample;
 }
 
-std::string refusal(const Bytes& bytes, const ClimateShape& shape = kTinyClimate) {
+std::string climate_refusal(const Bytes& bytes, const ClimateShape& shape = kTinyClimate) {
   return data_error([&] { decoded(bytes, shape); });
 }
 
@@ -68,10 +68,11 @@ TEST(Climate, RefusesShapesThatNoSampleHas) {
 
 TEST(Climate, RefusesAnotherShape) {
   const Bytes file = encode_climate(made_climate(kTinyClimate));
-  EXPECT_EQ(refusal(file, {3, 6}),
+  EXPECT_EQ(climate_refusal(file, {3, 6}),
             "c.h5: climate/data: expected float32 or float64 of shape [3, 6, 16], found float32 of "
             "shape [3, 5, 16]");
-  EXPECT_THAT(refusal(file, {5, 3}), HasSubstr("[5, 3, 16], found float32 of shape [3, 5, 16]"));
+  EXPECT_THAT(climate_refusal(file, {5, 3}),
+              HasSubstr("[5, 3, 16], found float32 of shape [3, 5, 16]"));
 }
 
 TEST(Climate, RefusesValuesThatAreNotFiniteAndNamesTheirPlace) {
@@ -79,7 +80,7 @@ TEST(Climate, RefusesValuesThatAreNotFiniteAndNamesTheirPlace) {
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     ClimateSample sample = made_climate(kTinyClimate);
     sample.values[(2 * 5 + 3) * 16 + 11] = bad;
-    EXPECT_THAT(refusal(encode_climate(sample)),
+    EXPECT_THAT(climate_refusal(encode_climate(sample)),
                 AllOf(StartsWith("c.h5: climate/data: expected finite values, found "),
                       HasSubstr(" at [2, 3, 11]")));
   }
@@ -93,7 +94,7 @@ TEST(Climate, RefusesValuesThatAreNotFiniteAndNamesTheirPlace) {
 TEST(Climate, RefusesLabelsThatAreNoClassAndNamesTheirPlace) {
   ClimateSample sample = made_climate(kTinyClimate);
   sample.labels[8] = 3;
-  EXPECT_EQ(refusal(encode_climate(sample)),
+  EXPECT_EQ(climate_refusal(encode_climate(sample)),
             "c.h5: climate/labels_0: expected labels 0, 1 and 2, found 3 at [1, 3]");
 }
 
@@ -101,7 +102,7 @@ TEST(Climate, IsRefusedWhenCutAnywhere) {
   const Bytes file = encode_climate(made_climate(kTinyClimate));
   for (std::size_t size = 0; size < file.size(); ++size) {
     const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THAT(refusal(part), StartsWith("c.h5: ")) << size;
+    EXPECT_THAT(climate_refusal(part), StartsWith("c.h5: ")) << size;
   }
 }
 
@@ -222,27 +223,30 @@ TEST_F(ClimateOfOthers, HasLabelsOfHalfPrecision) {
                                     {0x7E00, "found nan"},
                                     {0xBC00, "found -1"},
                                     {0x0001, "found 5.96"}}) {
-    EXPECT_THAT(refusal(with_values(type, static_cast<std::uint16_t>(bits))), HasSubstr(words));
+    EXPECT_THAT(climate_refusal(with_values(type, static_cast<std::uint16_t>(bits))),
+                HasSubstr(words));
   }
   H5Tclose(type);
 }
 
 TEST_F(ClimateOfOthers, RefusesLabelsBetweenAndBeyondTheClasses) {
-  EXPECT_EQ(refusal(with_values(H5T_IEEE_F32LE, 0.5F)),
+  EXPECT_EQ(climate_refusal(with_values(H5T_IEEE_F32LE, 0.5F)),
             "c.h5: climate/labels_0: expected labels 0, 1 and 2, found 0.5 at [1, 2]");
-  EXPECT_THAT(refusal(with_values(H5T_IEEE_F64LE, std::nan(""))), HasSubstr("found nan"));
-  EXPECT_THAT(refusal(with_values(H5T_STD_I8LE, std::int8_t{-1})), HasSubstr("found -1"));
-  EXPECT_THAT(refusal(with_values(H5T_STD_U16LE, std::uint16_t{258})), HasSubstr("found 258"));
-  EXPECT_THAT(refusal(with_values(H5T_STD_I64LE, (std::int64_t{1} << 32) + 1)),
+  EXPECT_THAT(climate_refusal(with_values(H5T_IEEE_F64LE, std::nan(""))), HasSubstr("found nan"));
+  EXPECT_THAT(climate_refusal(with_values(H5T_STD_I8LE, std::int8_t{-1})), HasSubstr("found -1"));
+  EXPECT_THAT(climate_refusal(with_values(H5T_STD_U16LE, std::uint16_t{258})),
+              HasSubstr("found 258"));
+  EXPECT_THAT(climate_refusal(with_values(H5T_STD_I64LE, (std::int64_t{1} << 32) + 1)),
               HasSubstr("found 4294967297"));
-  EXPECT_THAT(refusal(with_values(H5T_STD_U64LE, ~std::uint64_t{})), HasSubstr("found 1.8"));
+  EXPECT_THAT(climate_refusal(with_values(H5T_STD_U64LE, ~std::uint64_t{})),
+              HasSubstr("found 1.8"));
 }
 
 TEST_F(ClimateOfOthers, RefusesOtherTypes) {
-  EXPECT_EQ(refusal(with_data(H5T_STD_I32LE)),
+  EXPECT_EQ(climate_refusal(with_data(H5T_STD_I32LE)),
             "c.h5: climate/data: expected float32 or float64 of shape [3, 5, 16], found int32 of "
             "shape [3, 5, 16]");
-  EXPECT_THAT(refusal(with_labels(H5T_NATIVE_LDOUBLE)),
+  EXPECT_THAT(climate_refusal(with_labels(H5T_NATIVE_LDOUBLE)),
               AllOf(HasSubstr("labels_0: expected integers or floating-point numbers of shape [3, "
                               "5], found float"),
                     HasSubstr("of shape [3, 5]")));
@@ -250,8 +254,9 @@ TEST_F(ClimateOfOthers, RefusesOtherTypes) {
   std::vector<char> letters(15, 'a');
   OtherFile begun = file();
   begun.add("climate/data", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 5, 16}, sample_.values.data());
-  EXPECT_THAT(refusal(begun.add("climate/labels_0", text, text, {3, 5}, letters.data()).bytes()),
-              HasSubstr("found another type of shape"));
+  EXPECT_THAT(
+      climate_refusal(begun.add("climate/labels_0", text, text, {3, 5}, letters.data()).bytes()),
+      HasSubstr("found another type of shape"));
   H5Tclose(text);
 }
 
@@ -260,27 +265,28 @@ TEST_F(ClimateOfOthers, RefusesValuesThatFloatsCannotHold) {
   values[17] = 1e300;
   OtherFile begun = file();
   begun.add("climate/data", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, {3, 5, 16}, values.data());
-  EXPECT_EQ(refusal(add_labels(begun, H5T_STD_I8LE).bytes()),
+  EXPECT_EQ(climate_refusal(add_labels(begun, H5T_STD_I8LE).bytes()),
             "c.h5: climate/data: expected finite values, found inf at [0, 1, 1]");
 }
 
 TEST_F(ClimateOfOthers, RefusesMissingArraysAndOtherShapes) {
-  EXPECT_EQ(refusal(file().bytes()), "c.h5: climate/data: expected a dataset, found none");
-  EXPECT_EQ(refusal(file()
-                        .add("climate/data", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 5, 16},
-                             sample_.values.data())
-                        .bytes()),
+  EXPECT_EQ(climate_refusal(file().bytes()), "c.h5: climate/data: expected a dataset, found none");
+  EXPECT_EQ(climate_refusal(file()
+                                .add("climate/data", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 5, 16},
+                                     sample_.values.data())
+                                .bytes()),
             "c.h5: climate/labels_0: expected a dataset, found none");
   OtherFile begun = file();
   begun.add("climate/data", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 5, 16}, sample_.values.data());
   EXPECT_THAT(
-      refusal(
+      climate_refusal(
           begun.add("climate/labels_0", H5T_STD_I8LE, H5T_NATIVE_UINT8, {15}, sample_.labels.data())
               .bytes()),
       HasSubstr("of shape [3, 5], found int8 of shape [15]"));
-  EXPECT_THAT(refusal(encode_universe(made_universe(kTiny), UniverseFormat::kHdf5)),
+  EXPECT_THAT(climate_refusal(encode_universe(made_universe(kTiny), UniverseFormat::kHdf5)),
               HasSubstr("climate/data: expected a dataset, found none"));
-  EXPECT_THAT(refusal(bytes_of("no file of HDF5")), HasSubstr("c.h5: expected an HDF5 file"));
+  EXPECT_THAT(climate_refusal(bytes_of("no file of HDF5")),
+              HasSubstr("c.h5: expected an HDF5 file"));
 }
 
 TEST_F(ClimateOfOthers, RefusesValuesThatAreInAnotherFile) {
@@ -290,7 +296,7 @@ TEST_F(ClimateOfOthers, RefusesValuesThatAreInAnotherFile) {
   const hid_t file = H5Fcreate(linked.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   H5Lcreate_external(path.c_str(), "climate", file, "climate", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  EXPECT_THAT(refusal(read_bytes(linked)),
+  EXPECT_THAT(climate_refusal(read_bytes(linked)),
               HasSubstr("climate/data: expected a dataset, found none"));
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> view_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -127,8 +127,8 @@ TEST_F(Tar, ReadsWhatTheWriterWrites) {
   const std::string long_name = "class/" + std::string(200, 'x') + ".jpg";
   const std::string data(70000, 'd');
   writer.add_folder("class");
-  writer.add_file("class/a.jpg", bytes_of(data));
-  writer.add_file(long_name, bytes_of("bc"));
+  writer.add_file("class/a.jpg", view_of(data));
+  writer.add_file(long_name, view_of("bc"));
   writer.finish();
   const auto found = members(out.str());
   ASSERT_EQ(found.size(), 3u);

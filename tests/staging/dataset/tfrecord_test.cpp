@@ -13,6 +13,7 @@
 #include "staging/dataset/crc32c.h"
 #include "staging/dataset/example.h"
 #include "staging/dataset/gzip.h"
+#include "staging/dataset/universes.h"
 
 namespace dataset {
 namespace {
@@ -21,15 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Bytes = std::vector<std::byte>;
-
-Bytes bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 std::string message(const std::function<void()>& action) {
   return base::thrown_message<base::DataError>(action);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runner/base/temporary_directory.h"
+#include "staging/dataset/dataset_without_paths.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/universes.h"
 
@@ -164,29 +165,12 @@ TEST_F(UniverseFolder, ReadsAllOfWhatDoesNotLieInOnePiece) {
   }
 }
 
-/// A dataset without paths, like a staged copy.
-class Copied final : public Dataset {
- public:
-  explicit Copied(const Dataset& source) : source_(source) {}
-  std::int64_t size() const override { return source_.size(); }
-  const std::vector<std::string>& class_names() const override { return source_.class_names(); }
-  std::int32_t label(std::int64_t index) const override { return source_.label(index); }
-  std::int64_t bytes(std::int64_t index) const override { return source_.bytes(index); }
-  std::string name(std::int64_t index) const override { return source_.name(index); }
-  void read(std::int64_t index, std::vector<std::byte>& out) const override {
-    source_.read(index, out);
-  }
-
- private:
-  const Dataset& source_;
-};
-
 TEST_F(UniverseFolder, ReadsRegionsThroughACopyThatGivesWholeSamples) {
   write("a.hdf5", made_universe(kSmall), UniverseFormat::kHdf5);
   const auto data = open_universes(path());
   const UniverseRegion region{{4, 0, 0}, {4, 16, 16}};
   Universe got;
-  EXPECT_EQ(read_universe(Copied(*data), 0, kSmall, &region, got), data->bytes(0));
+  EXPECT_EQ(read_universe(DatasetWithoutPaths(*data), 0, kSmall, &region, got), data->bytes(0));
   EXPECT_TRUE(same(got, cut(made_universe(kSmall), region)));
 }
 

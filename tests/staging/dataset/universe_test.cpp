@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Bytes = std::vector<std::byte>;
 
-std::string refusal(const Bytes& bytes, const UniverseShape& shape = kTiny) {
+std::string universe_refusal(const Bytes& bytes, const UniverseShape& shape = kTiny) {
   return data_error([&] { decode_universe(bytes, shape, "u.file"); });
 }
 
@@ -99,11 +99,11 @@ TEST(Universe, RefusesShapesThatNoSampleHas) {
 TEST(Universe, RefusesAnotherShape) {
   const UniverseShape other{{3, 4, 5}, 4};
   const Universe universe = made_universe(kTiny);
-  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kHdf5), other),
+  EXPECT_EQ(universe_refusal(encode_universe(universe, UniverseFormat::kHdf5), other),
             "u.file: x: expected int16 of shape [3, 4, 5, 4], found int16 of shape [3, 4, 5, 2]");
-  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kTfrecord), other),
+  EXPECT_EQ(universe_refusal(encode_universe(universe, UniverseFormat::kTfrecord), other),
             "u.file: x: expected 480 bytes, found 240");
-  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kTfrecordGzip), other),
+  EXPECT_EQ(universe_refusal(encode_universe(universe, UniverseFormat::kTfrecordGzip), other),
             "u.file (expanded): x: expected 480 bytes, found 240");
 }
 
@@ -112,7 +112,8 @@ TEST(Universe, RefusesNegativeCountsAndNamesTheirPlace) {
   universe.counts[((1 * 4 + 2) * 5 + 3) * 2 + 1] = -9;
   for (const UniverseFormat format : kFormats) {
     const Bytes file = encode_universe(universe, format);
-    EXPECT_EQ(refusal(file), "u.file: expected counts of at least 0, found -9 at [1, 2, 3, 1]");
+    EXPECT_EQ(universe_refusal(file),
+              "u.file: expected counts of at least 0, found -9 at [1, 2, 3, 1]");
     EXPECT_EQ(data_error([&] {
                 decode_universe_region(file, kTiny, {{1, 1, 1}, {2, 2, 3}}, "u.file");
               }),
@@ -126,7 +127,7 @@ TEST(Universe, RefusesTargetsThatAreNoneOrTooFar) {
     Universe universe = made_universe(kTiny);
     universe.targets[2] = bad;
     for (const UniverseFormat format : kFormats) {
-      EXPECT_THAT(refusal(encode_universe(universe, format)),
+      EXPECT_THAT(universe_refusal(encode_universe(universe, format)),
                   StartsWith("u.file: target 2: expected a number from -1.5 to 1.5, found "));
     }
   }
@@ -141,7 +142,7 @@ TEST(Universe, IsRefusedWhenCutAnywhere) {
     const Bytes file = encode_universe(made_universe(kTiny), format);
     for (std::size_t size = 0; size < file.size(); ++size) {
       const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_THAT(refusal(part), StartsWith("u.file: ")) << size;
+      EXPECT_THAT(universe_refusal(part), StartsWith("u.file: ")) << size;
     }
   }
 }
@@ -179,15 +180,15 @@ TEST(UniverseInTfrecord, RefusesFeaturesThatDoNotFit) {
   const Bytes counts(240);
   const FloatList targets(4);
   const BytesList x{counts};
-  EXPECT_EQ(refusal(record_of({{"x", x}})), "u.file: expected a feature 'y'");
-  EXPECT_EQ(refusal(record_of({{"y", targets}})), "u.file: expected a feature 'x'");
-  EXPECT_EQ(refusal(record_of({{"x", targets}, {"y", targets}})),
+  EXPECT_EQ(universe_refusal(record_of({{"x", x}})), "u.file: expected a feature 'y'");
+  EXPECT_EQ(universe_refusal(record_of({{"y", targets}})), "u.file: expected a feature 'x'");
+  EXPECT_EQ(universe_refusal(record_of({{"x", targets}, {"y", targets}})),
             "u.file: x: expected a list of bytes, found another kind of values");
-  EXPECT_EQ(refusal(record_of({{"x", BytesList{counts, counts}}, {"y", targets}})),
+  EXPECT_EQ(universe_refusal(record_of({{"x", BytesList{counts, counts}}, {"y", targets}})),
             "u.file: x: expected a list of bytes of 1 values, found 2");
-  EXPECT_EQ(refusal(record_of({{"x", x}, {"y", FloatList(3)}})),
+  EXPECT_EQ(universe_refusal(record_of({{"x", x}, {"y", FloatList(3)}})),
             "u.file: y: expected a list of floats of 4 values, found 3");
-  EXPECT_EQ(refusal(record_of({{"x", x}, {"y", Int64List(4)}})),
+  EXPECT_EQ(universe_refusal(record_of({{"x", x}, {"y", Int64List(4)}})),
             "u.file: y: expected a list of floats, found another kind of values");
 }
 
@@ -195,13 +196,13 @@ TEST(UniverseInTfrecord, IsOneRecord) {
   Bytes file = encode_universe(made_universe(kTiny), UniverseFormat::kTfrecord);
   const std::size_t size = file.size();
   file.insert(file.end(), file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-  EXPECT_EQ(refusal(file), "u.file: offset " + std::to_string(size) +
-                               ": expected one record, found more than that");
-  EXPECT_EQ(refusal({}), "u.file: expected a record, found an empty file");
+  EXPECT_EQ(universe_refusal(file), "u.file: offset " + std::to_string(size) +
+                                        ": expected one record, found more than that");
+  EXPECT_EQ(universe_refusal({}), "u.file: expected a record, found an empty file");
 }
 
 TEST(UniverseInTfrecord, ExpandsNoFurtherThanASampleCanBe) {
-  EXPECT_THAT(refusal(gzip(Bytes(20'000'000))),
+  EXPECT_THAT(universe_refusal(gzip(Bytes(20'000'000))),
               AllOf(StartsWith("u.file: offset "), HasSubstr("the content is longer than")));
 }
 
@@ -260,26 +261,30 @@ TEST_F(UniverseInHdf5, IsReadUnderTheNamesOfRawUniverses) {
 }
 
 TEST_F(UniverseInHdf5, RefusesMissingDatasets) {
-  EXPECT_EQ(refusal(written({x()})), "u.file: expected datasets 'x' and 'y', found no 'y'");
-  EXPECT_EQ(refusal(written({y()})), "u.file: expected datasets 'x' and 'y', found no 'x'");
-  EXPECT_EQ(refusal(written({named(x(), "full"), y()})),
+  EXPECT_EQ(universe_refusal(written({x()})),
+            "u.file: expected datasets 'x' and 'y', found no 'y'");
+  EXPECT_EQ(universe_refusal(written({y()})),
+            "u.file: expected datasets 'x' and 'y', found no 'x'");
+  EXPECT_EQ(universe_refusal(written({named(x(), "full"), y()})),
             "u.file: expected datasets 'full' and 'unitPar', found no 'unitPar'");
 }
 
 TEST_F(UniverseInHdf5, RefusesOtherTypesAndShapes) {
-  EXPECT_EQ(refusal(written({with(x(), H5T_STD_U16LE), y()})),
+  EXPECT_EQ(universe_refusal(written({with(x(), H5T_STD_U16LE), y()})),
             "u.file: x: expected int16 of shape [3, 4, 5, 2], found uint16 of shape [3, 4, 5, 2]");
-  EXPECT_THAT(refusal(written({with(x(), H5T_IEEE_F32LE), y()})), HasSubstr("found float32 of"));
-  EXPECT_THAT(refusal(written({with(x(), H5T_STD_I32LE), y()})), HasSubstr("found int32 of"));
-  EXPECT_EQ(refusal(written({x(), with(y(), H5T_STD_I32LE)})),
+  EXPECT_THAT(universe_refusal(written({with(x(), H5T_IEEE_F32LE), y()})),
+              HasSubstr("found float32 of"));
+  EXPECT_THAT(universe_refusal(written({with(x(), H5T_STD_I32LE), y()})),
+              HasSubstr("found int32 of"));
+  EXPECT_EQ(universe_refusal(written({x(), with(y(), H5T_STD_I32LE)})),
             "u.file: y: expected 4 values of float32 or float64, found 4 int32");
   H5Array three = y();
   three.dims = {3};
-  EXPECT_EQ(refusal(written({x(), three})),
+  EXPECT_EQ(universe_refusal(written({x(), three})),
             "u.file: y: expected 4 values of float32 or float64, found 3 float32");
   H5Array flat = x();
   flat.dims = {120};
-  EXPECT_THAT(refusal(written({flat, y()})), HasSubstr("found int16 of shape [120]"));
+  EXPECT_THAT(universe_refusal(written({flat, y()})), HasSubstr("found int16 of shape [120]"));
 }
 
 TEST_F(UniverseInHdf5, RefusesCountsThatAreInAnotherFile) {
@@ -288,7 +293,7 @@ TEST_F(UniverseInHdf5, RefusesCountsThatAreInAnotherFile) {
   const hid_t file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Lcreate_external(path.c_str(), "x", file, "x", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  EXPECT_THAT(refusal(read_bytes(linked)), HasSubstr("found no 'x'"));
+  EXPECT_THAT(universe_refusal(read_bytes(linked)), HasSubstr("found no 'x'"));
 
   const std::string external = write_h5(folder_.path() / "external.h5", {y()});
   const hid_t other = H5Fopen(external.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -300,7 +305,7 @@ TEST_F(UniverseInHdf5, RefusesCountsThatAreInAnotherFile) {
   H5Sclose(space);
   H5Pclose(layout);
   H5Fclose(other);
-  EXPECT_EQ(refusal(read_bytes(external)),
+  EXPECT_EQ(universe_refusal(read_bytes(external)),
             "u.file: x: expected values in this file, found them elsewhere");
 }
 
@@ -314,8 +319,8 @@ TEST_F(UniverseInHdf5, RefusesDamagedCompressedCounts) {
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(decode_universe(file, kTiny, "u").counts, counts);
   file[at + 2] = std::byte{0xff};
-  EXPECT_THAT(refusal(file), AllOf(StartsWith("u.file: x: offset "),
-                                   HasSubstr("expected a chunk of 240 bytes, zlib:")));
+  EXPECT_THAT(universe_refusal(file), AllOf(StartsWith("u.file: x: offset "),
+                                            HasSubstr("expected a chunk of 240 bytes, zlib:")));
 }
 
 TEST_F(UniverseInHdf5, IsRefusedOrHasCountsInRangeWhateverByteIsDamaged) {
@@ -330,7 +335,7 @@ TEST_F(UniverseInHdf5, NeverTakesCountsFromBehindTheEnd) {
   const Bytes file = written({x(), y()});
   for (const std::size_t size : {file.size() - 1, file.size() / 2, std::size_t{100}}) {
     const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THAT(refusal(part), StartsWith("u.file: "));
+    EXPECT_THAT(universe_refusal(part), StartsWith("u.file: "));
   }
 }
 

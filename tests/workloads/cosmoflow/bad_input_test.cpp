@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "workloads/cosmoflow/universe_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -13,12 +14,13 @@ using dataset::UniverseFormat;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
 
 class BadUniverses : public outside::UniverseRun {};
 

@@ -14,6 +14,7 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "runner/run_config.h"
+#include "workloads/cosmoflow/parsed_config.h"
 
 namespace cosmoflow {
 namespace {
@@ -39,8 +40,6 @@ json resolved(const json& object) {
   reader.reject_unknown();
   return reader.resolved();
 }
-
-Config parsed(const json& object) { return parse_config(base::ObjectReader(object, "small.json")); }
 
 /// Whether the configuration is accepted; any error but ConfigError fails the test. Overflows on
 /// the way are left to the undefined behaviour sanitizer.

@@ -191,12 +191,12 @@ TEST(CosmoFlow, CanBeSplitIntoPairsOfVoxels) {
   }
 }
 
-ModelConfig parsed(const json& object) {
+ModelConfig parsed_model(const json& object) {
   return parse_model(base::ObjectReader(object, "small.json"));
 }
 
 TEST(CosmoFlow, IsTheBenchmarksWhereNothingIsSaid) {
-  const ModelConfig model = parsed(json::object());
+  const ModelConfig model = parsed_model(json::object());
   EXPECT_EQ(model.size, 128);
   EXPECT_EQ(model.redshifts, 4);
   EXPECT_THAT(model.channels, ElementsAre(32, 64, 128, 256, 512));
@@ -206,7 +206,7 @@ TEST(CosmoFlow, IsTheBenchmarksWhereNothingIsSaid) {
 
 TEST(CosmoFlow, RefusesModelsThatCannotBe) {
   const auto refusal = [](const char* key, const json& value) {
-    return base::thrown_message<base::ConfigError>([&] { parsed({{key, value}}); });
+    return base::thrown_message<base::ConfigError>([&] { parsed_model({{key, value}}); });
   };
   EXPECT_THAT(refusal("channels", {32, 24}),
               HasSubstr("small.json: /channels: must be multiples of 16 up to 65536, got 24"));

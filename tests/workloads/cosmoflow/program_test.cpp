@@ -5,6 +5,7 @@
 #include "runner/logged_keys.h"
 #include "staging/h5.h"
 #include "workloads/cosmoflow/universe_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -12,14 +13,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
-
-constexpr int kUsage = 2, kTargetMissed = 6;
 
 class CosmoFlow : public outside::UniverseRun {};
 

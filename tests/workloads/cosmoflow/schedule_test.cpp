@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kEpochs = 100;
 
-nn::Schedule parsed(const json& object, std::int64_t batch = 64) {
+nn::Schedule parsed_schedule(const json& object, std::int64_t batch = 64) {
   const base::ObjectReader reader(object, "small.json");
   const nn::Schedule schedule(parse_schedule(reader, batch, kEpochs));
   reader.reject_unknown();
@@ -28,11 +28,11 @@ nn::Schedule parsed(const json& object, std::int64_t batch = 64) {
 
 /// A batch of 256, four times the reference's 64, gives four times the rate.
 TEST(CosmoFlowSchedule, HasTheKnownRates) {
-  const nn::Schedule schedule = parsed({{"learning_rate", 0.001},
-                                        {"warmup_epochs", 4},
-                                        {"decay_boundary_epochs", {32, 64}},
-                                        {"decay_factors", {0.25, 0.125}}},
-                                       256);
+  const nn::Schedule schedule = parsed_schedule({{"learning_rate", 0.001},
+                                                 {"warmup_epochs", 4},
+                                                 {"decay_boundary_epochs", {32, 64}},
+                                                 {"decay_factors", {0.25, 0.125}}},
+                                                256);
   const std::pair<std::int64_t, double> known[] = {
       {0, 0.001},  {1, 0.00175}, {2, 0.0025}, {3, 0.00325}, {4, 0.004},    {5, 0.004},
       {32, 0.004}, {33, 0.001},  {64, 0.001}, {65, 0.0005}, {1000, 0.0005}};
@@ -42,7 +42,7 @@ TEST(CosmoFlowSchedule, HasTheKnownRates) {
 }
 
 TEST(CosmoFlowSchedule, IsConstantWhereNothingIsSaid) {
-  const nn::Schedule schedule = parsed(json::object());
+  const nn::Schedule schedule = parsed_schedule(json::object());
   EXPECT_EQ(schedule.config().warmup.from, 0.001);
   EXPECT_EQ(schedule.config().peak, 0.001);
   for (const std::int64_t epoch : {0, 1, 50, 10'000}) {
@@ -54,7 +54,7 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
   const auto peak = [](const json& rest, std::int64_t batch) {
     json object = rest;
     object["learning_rate"] = 0.002;
-    return parsed(object, batch).config().peak;
+    return parsed_schedule(object, batch).config().peak;
   };
   EXPECT_DOUBLE_EQ(peak(json::object(), 256), 0.008);
   EXPECT_DOUBLE_EQ(peak({{"scaling", "linear"}, {"reference_batch", 128}}, 256), 0.004);
@@ -68,12 +68,12 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
 
 /// The reference convergence point with a batch of 512.
 TEST(CosmoFlowSchedule, TakesEachBoundaryOneEpochLate) {
-  const nn::Schedule schedule = parsed({{"learning_rate", 0.0015},
-                                        {"peak_learning_rate", 0.006},
-                                        {"warmup_epochs", 6},
-                                        {"decay_boundary_epochs", {19, 21, 22, 23}},
-                                        {"decay_factors", {0.5, 0.25, 0.125, 0.0625}}},
-                                       512);
+  const nn::Schedule schedule = parsed_schedule({{"learning_rate", 0.0015},
+                                                 {"peak_learning_rate", 0.006},
+                                                 {"warmup_epochs", 6},
+                                                 {"decay_boundary_epochs", {19, 21, 22, 23}},
+                                                 {"decay_factors", {0.5, 0.25, 0.125, 0.0625}}},
+                                                512);
   std::vector<double> factors;
   for (std::int64_t epoch = 18; epoch < 26; ++epoch) {
     factors.push_back(schedule.learning_rate(epoch) / schedule.config().peak);
@@ -103,35 +103,35 @@ void expect_decay(const nn::Schedule& schedule, double (*share)(double)) {
 
 TEST(CosmoFlowSchedule, DecaysAsAPolynomial) {
   json object = decaying("polynomial");
-  expect_decay(parsed(object), [](double t) { return 1.0 - t; });
+  expect_decay(parsed_schedule(object), [](double t) { return 1.0 - t; });
   object["power"] = 2;
-  expect_decay(parsed(object), [](double t) { return (1.0 - t) * (1.0 - t); });
-  EXPECT_DOUBLE_EQ(parsed(object).learning_rate(10), 0.1);
-  EXPECT_DOUBLE_EQ(parsed(object).learning_rate(50), 0.02);
+  expect_decay(parsed_schedule(object), [](double t) { return (1.0 - t) * (1.0 - t); });
+  EXPECT_DOUBLE_EQ(parsed_schedule(object).learning_rate(10), 0.1);
+  EXPECT_DOUBLE_EQ(parsed_schedule(object).learning_rate(50), 0.02);
 }
 
 TEST(CosmoFlowSchedule, DecaysAsACosine) {
-  expect_decay(parsed(decaying("cosine")),
+  expect_decay(parsed_schedule(decaying("cosine")),
                [](double t) { return (1.0 + std::cos(std::numbers::pi * t)) / 2.0; });
-  EXPECT_DOUBLE_EQ(parsed(decaying("cosine")).learning_rate(30), 0.06);  // half way
+  EXPECT_DOUBLE_EQ(parsed_schedule(decaying("cosine")).learning_rate(30), 0.06);  // half way
 }
 
 /// The share goes from 0.999994 to 0.0025.
 TEST(CosmoFlowSchedule, DecaysAsAHyperbolicTangent) {
-  const nn::Schedule schedule = parsed(decaying("htd"));
+  const nn::Schedule schedule = parsed_schedule(decaying("htd"));
   expect_decay(schedule, [](double t) { return (1.0 - std::tanh(-6.0 + 9.0 * t)) / 2.0; });
   EXPECT_NEAR(schedule.learning_rate(10), 0.1, 1e-6);
   EXPECT_NEAR(schedule.learning_rate(50), 0.02, 3e-4);
 }
 
 TEST(CosmoFlowSchedule, DecaysToTheLastEpochWhereNothingElseIsSaid) {
-  EXPECT_EQ(parsed({{"decay", "cosine"}}).config().decay.length, kEpochs);
-  EXPECT_NEAR(parsed({{"decay", "polynomial"}}).learning_rate(kEpochs), 0.0, 1e-18);
+  EXPECT_EQ(parsed_schedule({{"decay", "cosine"}}).config().decay.length, kEpochs);
+  EXPECT_NEAR(parsed_schedule({{"decay", "polynomial"}}).learning_rate(kEpochs), 0.0, 1e-18);
 }
 
 void expect_bits(const json& object, const plain_schedules::CosmoFlow& plain) {
   SCOPED_TRACE(object.dump());
-  const nn::Schedule schedule = parsed(object);
+  const nn::Schedule schedule = parsed_schedule(object);
   for (std::int64_t epoch = 0; epoch < 150; ++epoch) {
     ASSERT_EQ(schedule.learning_rate(epoch), plain_schedules::cosmoflow(plain, epoch)) << epoch;
   }
@@ -167,7 +167,7 @@ TEST(CosmoFlowSchedule, HasTheBitsOfItsFormula) {
 
 TEST(CosmoFlowSchedule, RefusesWhatMeansNothing) {
   const auto refusal = [](const json& object) {
-    return base::thrown_message<base::ConfigError>([&] { parsed(object); });
+    return base::thrown_message<base::ConfigError>([&] { parsed_schedule(object); });
   };
   const auto steps = [&](const json& boundaries, const json& factors) {
     return refusal({{"decay_boundary_epochs", boundaries}, {"decay_factors", factors}});

@@ -8,6 +8,7 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "runner/base/units.h"
+#include "workloads/cosmoflow/parsed_config.h"
 #include "workloads/optimizer/optimizer_config.h"
 
 namespace cosmoflow {
@@ -18,18 +19,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 /// Samples of 16^3 voxels.
-json small() {
+json small_samples() {
   return {{"epochs", 1},
           {"dataset", {{"train", "a"}, {"validation", "b"}}},
           {"model", {{"size", 16}, {"channels", {16, 32}}, {"dense", {24, 8}}}},
           {"training", {{"global_batch_size", 2}}}};
 }
 
-Config parsed(const json& object) { return parse_config(base::ObjectReader(object, "small.json")); }
-
 /// The same with the split left open.
 json open() {
-  json object = small();
+  json object = small_samples();
   object["training"]["sample_split"] = {{"auto", true}};
   return object;
 }
@@ -48,20 +47,20 @@ SplitChoice choice_of(const json& object, int ranks) {
   return choice;
 }
 
-std::string refusal(const json& object, int ranks) {
+std::string refusal_of_split(const json& object, int ranks) {
   return base::thrown_message<base::ConfigError>([&] { choice_of(object, ranks); });
 }
 
 /// Memory of a rank's training with this split, for one group.
 std::int64_t bytes_with(const Split& split) {
-  json object = small();
+  json object = small_samples();
   object["training"]["sample_split"] = {{"depth", split.depth}, {"height", split.height}};
   return choice_of(object, static_cast<int>(split.parts())).rank_bytes;
 }
 
 TEST(SplitChoice, IsTheConfigurationsWhereThatSaysOne) {
   for (const Split split : {Split{1, 1}, Split{2, 1}, Split{1, 4}}) {
-    json object = small();
+    json object = small_samples();
     object["training"]["sample_split"] = {{"depth", split.depth}, {"height", split.height}};
     const SplitChoice choice = choice_of(object, 2 * static_cast<int>(split.parts()));
     EXPECT_EQ(choice.split.depth, split.depth);
@@ -118,20 +117,20 @@ TEST(SplitChoice, LeavesSamplesWholeThatAreDividedByTheirMean) {
   json object = open();
   object["dataset"]["apply_log"] = false;
   EXPECT_EQ(choice_of(object, 2).split.parts(), 1);
-  EXPECT_THAT(refusal(object, 4), AllOf(HasSubstr("4 ranks share the 2 samples of a pass"),
-                                        HasSubstr("parts need /dataset/apply_log")));
+  EXPECT_THAT(refusal_of_split(object, 4), AllOf(HasSubstr("4 ranks share the 2 samples of a pass"),
+                                                 HasSubstr("parts need /dataset/apply_log")));
 }
 
 TEST(SplitChoice, SaysWhatIsNeededWhereNothingFits) {
-  json object = small();
+  json object = small_samples();
   object["training"]["memory_limit_gib"] = 0.001;
-  EXPECT_THAT(refusal(object, 2),
+  EXPECT_THAT(refusal_of_split(object, 2),
               AllOf(HasSubstr("/training/memory_limit_gib: a rank needs 0."),
                     HasSubstr("GiB with samples in 1 x 1 parts, expected at most 0.001; more "
                               "parts take less")));
   object = open();
   object["training"]["memory_limit_gib"] = 0.001;
-  EXPECT_THAT(refusal(object, 4),
+  EXPECT_THAT(refusal_of_split(object, 4),
               AllOf(HasSubstr("/training/sample_split: no number of parts suits 4 ranks and 2 "
                               "samples of a pass: samples in "),
                     HasSubstr("more than 0.001; the least is 0.")));
@@ -139,12 +138,12 @@ TEST(SplitChoice, SaysWhatIsNeededWhereNothingFits) {
 
 TEST(SplitChoice, RefusesRanksThatCannotShareTheSamples) {
   // 16 voxels cannot be split into three parts of whole pairs.
-  EXPECT_THAT(refusal(open(), 3),
+  EXPECT_THAT(refusal_of_split(open(), 3),
               HasSubstr("/training/sample_split: no number of parts suits 3 ranks and 2 samples of "
                         "a pass: 3 ranks share the 2 samples of a pass"));
-  json object = small();
+  json object = small_samples();
   object["training"]["sample_split"] = {{"depth", 2}};
-  EXPECT_THAT(refusal(object, 3),
+  EXPECT_THAT(refusal_of_split(object, 3),
               HasSubstr("/training/sample_split: must divide 3 ranks, got 2 parts of a sample"));
 }
 
@@ -160,7 +159,7 @@ TEST(SplitChoice, IsToldInNumbersAndWords) {
 
 /// Two faces of C x H x W values, forward and backward, but no gradient of the network's input.
 TEST(MarginBytes, OfSlicesAreTwoFacesOfEachVolume) {
-  json object = small();
+  json object = small_samples();
   object["model"] = json::object();  // the benchmark's
   constexpr std::int64_t kSources[][2] = {{4, 128}, {32, 64}, {64, 32}, {128, 16}, {256, 8}};
   std::int64_t forward = 0, backward = 0;
@@ -180,7 +179,7 @@ TEST(MarginBytes, OfSlicesAreTwoFacesOfEachVolume) {
 }
 
 TEST(MarginBytes, EndWherePartsArePutTogether) {
-  json object = small();
+  json object = small_samples();
   object["model"] = json::object();
   // Parts of 16 voxels are gathered after the convolution whose input parts have 2.
   const std::int64_t values =
@@ -192,16 +191,16 @@ TEST(MarginBytes, EndWherePartsArePutTogether) {
 /// pooling they are 4 x 4 x 8.
 TEST(MarginBytes, OfQuartersAreFacesAndAnEdge) {
   constexpr std::int64_t kFloat = 4, kFirst = (8 + 8 + 1) * 16 * 4, kSecond = (4 + 4 + 1) * 8 * 16;
-  EXPECT_EQ(margin_bytes(parsed(small()), {2, 2}), kFloat * (kFirst + 2 * kSecond));
+  EXPECT_EQ(margin_bytes(parsed(small_samples()), {2, 2}), kFloat * (kFirst + 2 * kSecond));
   // A part in the middle, of 4 x 4 x 16 voxels, then 2 x 2 x 8, has four faces and four edges.
   constexpr std::int64_t kInner = (4 * 4 + 4) * 16 * 4, kInnerNext = (4 * 2 + 4) * 8 * 16;
-  EXPECT_EQ(margin_bytes(parsed(small()), {4, 4}), kFloat * (kInner + 2 * kInnerNext));
-  EXPECT_EQ(margin_bytes(parsed(small()), {1, 1}), 0);
+  EXPECT_EQ(margin_bytes(parsed(small_samples()), {4, 4}), kFloat * (kInner + 2 * kInnerNext));
+  EXPECT_EQ(margin_bytes(parsed(small_samples()), {1, 1}), 0);
 }
 
 /// Because of the margins and the gathered volume, a part takes somewhat more than its share.
 TEST(Memory, FallsWithTheNumberOfParts) {
-  json object = small();
+  json object = small_samples();
   object["model"] = {{"size", 64}, {"channels", {16, 16, 16, 16}}, {"dense", {8}}};
   const auto activations = [&](const Split& split) {
     object["training"]["sample_split"] = {{"depth", split.depth}, {"height", split.height}};
@@ -222,7 +221,7 @@ TEST(Memory, FallsWithTheNumberOfParts) {
 }
 
 TEST(Memory, CountsBatchesAheadAndWhatIsKept) {
-  json object = small();
+  json object = small_samples();
   object["dataset"]["prefetch_batches"] = 3;
   object["dataset"]["cache_bytes"] = 12'345;
   const base::ObjectReader reader(object, "small.json");

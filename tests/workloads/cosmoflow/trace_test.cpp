@@ -8,16 +8,18 @@
 
 #include "runner/generated_run.h"
 #include "trace_checks.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::Ended;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::HasSubstr;
 
-constexpr int kUsage = 2, kTargetMissed = 6;
 constexpr std::int64_t kSize = 32, kBatch = 2, kFloat = 4, kRedshifts = 4;
 constexpr std::int64_t kChannels[] = {16, 32};
 

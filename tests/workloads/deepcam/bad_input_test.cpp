@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "workloads/deepcam/scene_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -11,12 +12,13 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
 
 class BadScenes : public outside::SceneRun {
  protected:

@@ -10,7 +10,7 @@
 namespace deepcam {
 namespace {
 
-constexpr std::int64_t kHeight = 32, kWidth = 48, kDraws = 400;
+constexpr std::int64_t kFieldHeight = 32, kFieldWidth = 48, kFieldDraws = 400;
 
 /// The amplitude of the wave of (down, along) cycles, by a plain sum.
 std::complex<double> wave_of(const Plane& plane, std::int64_t height, std::int64_t width,
@@ -34,8 +34,8 @@ double power_of(std::int64_t down, std::int64_t along) {
 /// The power of all waves of the tests' grid.
 double total_power() {
   double total = 0.0;
-  for (std::int64_t i = -kHeight / 2 + 1; i <= kHeight / 2; ++i) {
-    for (std::int64_t j = -kWidth / 2 + 1; j <= kWidth / 2; ++j) total += power_of(i, j);
+  for (std::int64_t i = -kFieldHeight / 2 + 1; i <= kFieldHeight / 2; ++i) {
+    for (std::int64_t j = -kFieldWidth / 2 + 1; j <= kFieldWidth / 2; ++j) total += power_of(i, j);
   }
   return total;
 }
@@ -44,14 +44,16 @@ TEST(ClimateFields, HaveAnIsotropicSpectrumInCyclesPerDomain) {
   constexpr std::int64_t kWaves[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {2, 3},  {-3, 2},
                                         {5, 0}, {0, 5}, {4, 3}, {0, 20}, {12, 16}};
   std::vector<double> first_power(std::size(kWaves)), second_power(std::size(kWaves));
-  ClimateFields fields(kHeight, kWidth);
+  ClimateFields fields(kFieldHeight, kFieldWidth);
   Plane first, second;
-  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+  for (std::uint64_t draw = 0; draw < kFieldDraws; ++draw) {
     fields.draw(draw, first, second);
     for (std::size_t i = 0; i < std::size(kWaves); ++i) {
       const auto [down, along] = kWaves[i];
-      first_power[i] += std::norm(wave_of(first, kHeight, kWidth, down, along)) / kDraws;
-      second_power[i] += std::norm(wave_of(second, kHeight, kWidth, down, along)) / kDraws;
+      first_power[i] +=
+          std::norm(wave_of(first, kFieldHeight, kFieldWidth, down, along)) / kFieldDraws;
+      second_power[i] +=
+          std::norm(wave_of(second, kFieldHeight, kFieldWidth, down, along)) / kFieldDraws;
     }
   }
   for (std::size_t i = 0; i < std::size(kWaves); ++i) {
@@ -63,10 +65,10 @@ TEST(ClimateFields, HaveAnIsotropicSpectrumInCyclesPerDomain) {
 }
 
 TEST(ClimateFields, HaveADeviationOfOneAndAreIndependent) {
-  ClimateFields fields(kHeight, kWidth);
+  ClimateFields fields(kFieldHeight, kFieldWidth);
   Plane first, second;
   double of_first = 0.0, of_second = 0.0, of_both = 0.0;
-  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+  for (std::uint64_t draw = 0; draw < kFieldDraws; ++draw) {
     fields.draw(1000 + draw, first, second);
     for (std::size_t at = 0; at < first.size(); ++at) {
       const auto a = static_cast<double>(first[at]), b = static_cast<double>(second[at]);
@@ -75,7 +77,7 @@ TEST(ClimateFields, HaveADeviationOfOneAndAreIndependent) {
       of_both += a * b;
     }
   }
-  const double values = static_cast<double>(kDraws) * kHeight * kWidth;
+  const double values = static_cast<double>(kFieldDraws) * kFieldHeight * kFieldWidth;
   // A field has about ten independent parts.
   EXPECT_NEAR(of_first / values, 1.0, 0.1);
   EXPECT_NEAR(of_second / values, 1.0, 0.1);
@@ -83,30 +85,31 @@ TEST(ClimateFields, HaveADeviationOfOneAndAreIndependent) {
 }
 
 TEST(ClimateFields, KnowHowSteepTheyAre) {
-  ClimateFields fields(kHeight, kWidth);
+  ClimateFields fields(kFieldHeight, kFieldWidth);
   Plane first, second;
   double down = 0.0, along = 0.0;
-  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+  for (std::uint64_t draw = 0; draw < kFieldDraws; ++draw) {
     fields.draw(draw, first, second);
-    for (std::int64_t i = 0; i < kHeight; ++i) {
-      for (std::int64_t j = 0; j < kWidth; ++j) {
+    for (std::int64_t i = 0; i < kFieldHeight; ++i) {
+      for (std::int64_t j = 0; j < kFieldWidth; ++j) {
         const auto value = [&](std::int64_t row, std::int64_t column) {
-          return static_cast<double>(first[static_cast<std::size_t>(
-              (row + kHeight) % kHeight * kWidth + (column + kWidth) % kWidth)]);
+          return static_cast<double>(
+              first[static_cast<std::size_t>((row + kFieldHeight) % kFieldHeight * kFieldWidth +
+                                             (column + kFieldWidth) % kFieldWidth)]);
         };
         down += std::pow((value(i + 1, j) - value(i - 1, j)) / 2.0, 2);
         along += std::pow((value(i, j + 1) - value(i, j - 1)) / 2.0, 2);
       }
     }
   }
-  const double values = static_cast<double>(kDraws) * kHeight * kWidth;
+  const double values = static_cast<double>(kFieldDraws) * kFieldHeight * kFieldWidth;
   const auto [of_down, of_along] = fields.slope_deviations();
   EXPECT_NEAR(std::sqrt(down / values) / of_down, 1.0, 0.03);
   EXPECT_NEAR(std::sqrt(along / values) / of_along, 1.0, 0.03);
 }
 
 TEST(ClimateFields, DependOnTheStreamAlone) {
-  ClimateFields fields(kHeight, kWidth), other(kHeight, kWidth);
+  ClimateFields fields(kFieldHeight, kFieldWidth), other(kFieldHeight, kFieldWidth);
   Plane first, second, again, again_second;
   fields.draw(5, first, second);
   other.draw(6, again, again_second);
@@ -118,13 +121,13 @@ TEST(ClimateFields, DependOnTheStreamAlone) {
 }
 
 TEST(ClimateFields, HaveTheSameWavesOnAFinerGrid) {
-  ClimateFields coarse(kHeight, kWidth), fine(2 * kHeight, 2 * kWidth);
+  ClimateFields coarse(kFieldHeight, kFieldWidth), fine(2 * kFieldHeight, 2 * kFieldWidth);
   Plane of_coarse, of_fine, unused;
   coarse.draw(3, of_coarse, unused);
   fine.draw(3, of_fine, unused);
   const auto ratio = [&](std::int64_t down, std::int64_t along) {
-    return wave_of(of_fine, 2 * kHeight, 2 * kWidth, down, along) /
-           wave_of(of_coarse, kHeight, kWidth, down, along);
+    return wave_of(of_fine, 2 * kFieldHeight, 2 * kFieldWidth, down, along) /
+           wave_of(of_coarse, kFieldHeight, kFieldWidth, down, along);
   };
   const std::complex<double> scale = ratio(1, 1);
   EXPECT_NEAR(scale.real(), 1.0, 0.01);  // the finer waves contribute to the deviation

@@ -8,6 +8,7 @@
 #include "staging/dataset/dataset.h"
 #include "staging/h5.h"
 #include "workloads/deepcam/scene_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -15,6 +16,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kSystem;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::Contains;
@@ -24,7 +29,6 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
 
-constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
 constexpr std::int64_t kClasses = 3;
 
 class DeepCam : public outside::SceneRun {

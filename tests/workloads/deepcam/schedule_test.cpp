@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-nn::Schedule parsed(const json& object) {
+nn::Schedule parsed_schedule(const json& object) {
   return nn::Schedule(parse_schedule(base::ObjectReader(object, "small.json")));
 }
 
@@ -56,7 +56,7 @@ std::vector<double> chained(const nn::ScheduleConfig& schedule, int updates) {
 
 void expect_chained(const json& object, int updates) {
   SCOPED_TRACE(object.dump());
-  const nn::Schedule schedule = parsed(object);
+  const nn::Schedule schedule = parsed_schedule(object);
   const std::vector<double> expected = chained(schedule.config(), updates);
   for (int s = 0; s < updates; ++s) {
     EXPECT_NEAR(schedule.learning_rate(s), expected[static_cast<std::size_t>(s)], 1e-12) << s;
@@ -86,7 +86,7 @@ TEST(DeepCamSchedule, AnnealsAsTheReference) {
 }
 
 TEST(DeepCamSchedule, KeepsTheRateOfWarmUpsLastUpdate) {
-  const nn::Schedule schedule = parsed({{"learning_rate", 0.4}, {"warmup_steps", 4}});
+  const nn::Schedule schedule = parsed_schedule({{"learning_rate", 0.4}, {"warmup_steps", 4}});
   EXPECT_DOUBLE_EQ(schedule.learning_rate(0), 0.1);
   EXPECT_DOUBLE_EQ(schedule.learning_rate(2), 0.3);
   EXPECT_DOUBLE_EQ(schedule.learning_rate(3), 0.3);
@@ -95,7 +95,7 @@ TEST(DeepCamSchedule, KeepsTheRateOfWarmUpsLastUpdate) {
 
 void expect_bits(const json& object, const plain_schedules::DeepCam& plain) {
   SCOPED_TRACE(object.dump());
-  const nn::Schedule schedule = parsed(object);
+  const nn::Schedule schedule = parsed_schedule(object);
   for (std::int64_t s = 0; s < 300; ++s) {
     ASSERT_EQ(schedule.learning_rate(s), plain_schedules::deepcam(plain, s)) << s;
   }
@@ -124,7 +124,7 @@ TEST(DeepCamSchedule, HasTheBitsOfItsFormula) {
 
 TEST(DeepCamSchedule, RefusesWhatMakesNoRate) {
   const auto refusal = [](const json& object) {
-    return base::thrown_message<base::ConfigError>([&] { parsed(object); });
+    return base::thrown_message<base::ConfigError>([&] { parsed_schedule(object); });
   };
   EXPECT_THAT(refusal({{"learning_rate", 0}}), HasSubstr("/learning_rate"));
   EXPECT_THAT(refusal({{"warmup_steps", -1}}), HasSubstr("/warmup_steps"));

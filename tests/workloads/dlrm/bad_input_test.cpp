@@ -7,6 +7,7 @@
 #include "staging/h5.h"
 #include "workloads/dlrm/click_run.h"
 #include "workloads/dlrm/model.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -14,12 +15,13 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
 
 using BadClicks = outside::ClickRun;
 

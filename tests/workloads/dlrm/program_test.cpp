@@ -4,6 +4,7 @@
 
 #include "staging/h5.h"
 #include "workloads/dlrm/click_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -11,13 +12,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kSystem;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
 
 using Dlrm = outside::ClickRun;
 

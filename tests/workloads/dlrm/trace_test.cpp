@@ -3,17 +3,18 @@
 
 #include "trace_checks.h"
 #include "workloads/dlrm/click_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::Ended;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr int kUsage = 2, kTargetMissed = 6;
 
 class DlrmTrace : public outside::ClickRun {
  protected:

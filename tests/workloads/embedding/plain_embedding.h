@@ -17,6 +17,11 @@
 
 namespace plain {
 
+/// Of weights, bags and gradients.
+inline constexpr std::uint64_t kSeed = 17;
+/// A power of two: the steps of whole numbers are exact.
+inline constexpr double kRate = 0.125;
+
 inline float number(float value) { return value; }
 inline float number(nn::Bf16 value) {
   return std::bit_cast<float>(std::uint32_t{value.bits} << 16);

@@ -17,14 +17,14 @@ using nn::SparseRule;
 using nn::TableOptions;
 using nn::TableStorage;
 using nn::TableUpdate;
+using plain::kRate;
+using plain::kSeed;
 using plain::usable_sets;
 using plain::whole_table;
 
 constexpr std::int64_t kWidths[] = {1, 3, 16, 17, 64, 128, 256};
 constexpr TableStorage kStorages[] = {TableStorage::kF32, TableStorage::kSplitBf16};
-constexpr std::uint64_t kSeed = 17;
 constexpr std::int64_t kRows = 50, kBags = 33;
-constexpr double kRate = 0.125;
 
 std::string name_of(const TableOptions& options) {
   return to_string(options.update) + " " + to_string(options.storage) + " " +

@@ -18,8 +18,8 @@ using nn::TableOptions;
 using nn::TableStorage;
 using nn::TableUpdate;
 
-constexpr std::uint64_t kSeed = 23;
-constexpr std::int64_t kBags = 300;
+constexpr std::uint64_t kTablesSeed = 23;
+constexpr std::int64_t kBagsPerTable = 300;
 
 /// Tables with different sizes, updates and storages.
 std::vector<TableOptions> varied_tables() {
@@ -41,7 +41,7 @@ std::vector<TableOptions> varied_tables() {
 struct ManyBags {
   explicit ManyBags(const std::vector<TableOptions>& tables) {
     for (const auto& table : tables) {
-      lists.push_back(plain::varied_bags(table.rows, kBags, kSeed + lists.size()));
+      lists.push_back(plain::varied_bags(table.rows, kBagsPerTable, kTablesSeed + lists.size()));
     }
     for (const auto& list : lists) views.push_back(list.view());
   }
@@ -68,11 +68,11 @@ TYPED_TEST(ManyTables, WorkTogetherAsEachAloneBitForBit) {
     EXPECT_EQ(together.width(), 132);
     EXPECT_EQ(together.column_offset(3), 83);
     const std::int64_t stride = together.width() + 2;
-    const auto count = static_cast<std::size_t>(kBags * stride);
-    const auto gradient = plain::random_values<TypeParam>(count, kSeed);
+    const auto count = static_cast<std::size_t>(kBagsPerTable * stride);
+    const auto gradient = plain::random_values<TypeParam>(count, kTablesSeed);
     std::vector<TypeParam> out(count, plain::of<TypeParam>(0.0)), alone_out = out;
     plain::with_threads(threads, [&] {
-      together.initialize(kSeed);
+      together.initialize(kTablesSeed);
       together.check(bags.views);
       together.update(bags.views, gradient.data(), stride, 0.25);
       together.forward(bags.views, out.data(), stride);
@@ -80,7 +80,7 @@ TYPED_TEST(ManyTables, WorkTogetherAsEachAloneBitForBit) {
     std::uint64_t hash = 0;
     for (std::size_t t = 0; t < options.size(); ++t) {
       EmbeddingTable alone(options[t]);
-      alone.initialize(kSeed);
+      alone.initialize(kTablesSeed);
       const std::int64_t at = together.column_offset(t);
       alone.update(bags.views[t], gradient.data() + at, stride, 0.25);
       alone.forward(bags.views[t], alone_out.data() + at, stride);
@@ -104,9 +104,9 @@ TEST(EmbeddingTables, TellWhichTablesBagsAreWrong) {
   } catch (const base::DataError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("table table 2: the id at position 5"));
   }
-  std::vector<float> out(static_cast<std::size_t>(kBags * tables.width()));
+  std::vector<float> out(static_cast<std::size_t>(kBagsPerTable * tables.width()));
   auto fewer = bags.views;
-  fewer[3].offsets = fewer[3].offsets.first(kBags);
+  fewer[3].offsets = fewer[3].offsets.first(kBagsPerTable);
   EXPECT_THROW(tables.forward(fewer, out.data(), tables.width()), base::ShapeError);
   fewer.pop_back();
   EXPECT_THROW(tables.update(fewer, out.data(), tables.width(), 0.1), base::ShapeError);

@@ -10,10 +10,10 @@ namespace {
 
 using nn::TableStorage;
 using nn::TableUpdate;
+using plain::kRate;
+using plain::kSeed;
 
-constexpr std::uint64_t kSeed = 17;
 constexpr std::int64_t kFewRows = 5, kManyBags = 3000;
-constexpr double kRate = 0.125;
 
 /// Updates with gradients of 1 and -1, by two and by three threads, from weights of 0, against the
 /// twin.

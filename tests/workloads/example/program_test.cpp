@@ -4,6 +4,7 @@
 
 #include "runner/generated_run.h"
 #include "runner/logged_keys.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -11,12 +12,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::kData;
+using outside::kNonCompliant;
+using outside::kTargetMissed;
+using outside::kUsage;
 using outside::mpirun;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int kUsage = 2, kData = 3, kNonCompliant = 5, kTargetMissed = 6;
 constexpr std::int64_t kTrainPoints = 2000, kValidationPoints = 500;
 
 class Example : public outside::GeneratedRun {

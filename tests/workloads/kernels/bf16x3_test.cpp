@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "workloads/kernels/aligned.h"
+#include "workloads/kernels/gemm_trial.h"
 #include "workloads/kernels/kernels.h"
 #include "workloads/kernels/usable_kernels.h"
 
 namespace {
 
+using gemm::kLanes;
+using gemm::kTile;
 using nn::Bf16x3Gemm;
 
-constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kParts = Bf16x3Gemm::kParts;
+constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 
-const Bf16x3Gemm& tiles() { return tile_kernels().bf16x3_gemm; }
+const Bf16x3Gemm& bf16x3_gemm() { return tile_kernels().bf16x3_gemm; }
 
 /// Floats of both signs and of all magnitudes within `range` powers of two around 1.
 std::vector<float> floats(std::int64_t count, double seed, int range = 8) {
@@ -43,8 +46,8 @@ TEST(FloatParts, AddUpToTheFloats) {
   const std::vector<float> upper = floats(kCount * kStep, 0.9, 60);
   for (const bool has_upper : {true, false}) {
     std::vector<std::uint32_t> words(kParts * kStride, 7U);
-    tiles().split({lower.data(), has_upper ? upper.data() : nullptr, kStep, kCount, 0},
-                  words.data(), kStride);
+    bf16x3_gemm().split({lower.data(), has_upper ? upper.data() : nullptr, kStep, kCount, 0},
+                        words.data(), kStride);
     for (std::int64_t row = 0; row < kCount; ++row) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         float sum_lower = 0.0F, sum_upper = 0.0F;
@@ -67,8 +70,8 @@ TEST(FloatParts, AreTheSameTurned) {
   const std::vector<float> lower = floats(kTile, 0.2), upper = floats(kTile, 0.7);
   const Bf16x3Gemm::Rows rows = {lower.data(), upper.data(), kLanes, kLanes, 0};
   std::vector<std::uint32_t> straight(kParts * kTile), turned(kParts * kTile);
-  tiles().split(rows, straight.data(), kTile);
-  tiles().split_transposed(rows, turned.data(), kTile);
+  bf16x3_gemm().split(rows, straight.data(), kTile);
+  bf16x3_gemm().split_transposed(rows, turned.data(), kTile);
   for (std::int64_t i = 0; i < kParts * kTile; ++i) {
     const std::int64_t part = i / kTile, row = i % kTile / kLanes, lane = i % kLanes;
     EXPECT_EQ(turned[static_cast<std::size_t>(part * kTile + lane * kLanes + row)],
@@ -103,8 +106,8 @@ class PartProducts : public testing::Test {
       };
       for (std::int64_t row = 0; row < of.rows(); ++row) {
         const float* const from = rows.data() + row * of.numbers();
-        tiles().split({from + number(0, false), from + number(0, true), kLanes, 1, 0},
-                      row_tiles + step * step_words + row * kLanes, of.rows() * kLanes);
+        bf16x3_gemm().split({from + number(0, false), from + number(0, true), kLanes, 1, 0},
+                            row_tiles + step * step_words + row * kLanes, of.rows() * kLanes);
       }
       for (std::int64_t panel = 0; panel < of.panels; ++panel) {
         std::vector<float> halves(2 * kTile);
@@ -113,8 +116,9 @@ class PartProducts : public testing::Test {
           halves[static_cast<std::size_t>(i)] =
               columns[static_cast<std::size_t>(column * of.numbers() + number(lane, i >= kTile))];
         }
-        tiles().split({halves.data(), halves.data() + kTile, kLanes, kLanes, 0},
-                      column_tiles + (panel * of.places * of.steps + step) * kParts * kTile, kTile);
+        bf16x3_gemm().split({halves.data(), halves.data() + kTile, kLanes, kLanes, 0},
+                            column_tiles + (panel * of.places * of.steps + step) * kParts * kTile,
+                            kTile);
       }
     }
     std::vector<nn::GemmOffsets> places;
@@ -124,17 +128,18 @@ class PartProducts : public testing::Test {
     const std::int64_t panel_stride = of.rows() * row_stride;
     const nn::AlignedFloats made(of.panels * panel_stride);
     std::fill_n(made.data(), made.count(), before);
-    tiles().multiply({.a = row_tiles,
-                      .b = column_tiles,
-                      .b_panel = of.places * of.steps * kParts * kTile,
-                      .blocks = of.blocks,
-                      .panels = of.panels,
-                      .steps = of.steps,
-                      .offsets = places.data(),
-                      .batch = of.places,
-                      .a_step = step_words,
-                      .a_part = of.rows() * kLanes},
-                     {made.data(), kLanes * row_stride, panel_stride, row_stride}, before != 0.0F);
+    bf16x3_gemm().multiply({.a = row_tiles,
+                            .b = column_tiles,
+                            .b_panel = of.places * of.steps * kParts * kTile,
+                            .blocks = of.blocks,
+                            .panels = of.panels,
+                            .steps = of.steps,
+                            .offsets = places.data(),
+                            .batch = of.places,
+                            .a_step = step_words,
+                            .a_part = of.rows() * kLanes},
+                           {made.data(), kLanes * row_stride, panel_stride, row_stride},
+                           before != 0.0F);
     return {made.data(), made.data() + made.count()};
   }
 

@@ -59,7 +59,7 @@ inline Bf16 rounded(float value) {
   return down < up ? below : above;
 }
 template <class T>
-T of(double value) {
+T rounded_to(double value) {
   if constexpr (std::is_same_v<T, float>) {
     return static_cast<float>(value);
   } else {
@@ -69,13 +69,13 @@ T of(double value) {
 
 /// Largest relative error of one rounding to T.
 template <class T>
-inline constexpr double kRounding = std::is_same_v<T, float> ? 6e-8 : 1.0 / 256;
+inline constexpr double kRoundingError = std::is_same_v<T, float> ? 6e-8 : 1.0 / 256;
 
 template <class T>
 std::vector<T> wave(const Case& c, double phase, double shift = 3.0) {
   std::vector<T> values(static_cast<std::size_t>(c.rows * c.stride));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = of<T>(shift + std::sin(0.7 * static_cast<double>(i) + phase));
+    values[i] = rounded_to<T>(shift + std::sin(0.7 * static_cast<double>(i) + phase));
   }
   return values;
 }

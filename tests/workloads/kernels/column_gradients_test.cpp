@@ -80,9 +80,9 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
       const double g = given.g(row, lane);
       expected_sum += g;
       expected_product += g * x;
-      const double near = 1e-5 + kRounding<T> * 10.0;
+      const double near = 1e-5 + kRoundingError<T> * 10.0;
       EXPECT_NEAR(value(diff, c, row, lane), 1.5 * g - 0.2 - 0.4 * x, near);
-      EXPECT_NEAR(value(kept, c, row, lane), g, 1e-6 + kRounding<T> * g);
+      EXPECT_NEAR(value(kept, c, row, lane), g, 1e-6 + kRoundingError<T> * g);
       sum_of_kept += value(kept, c, row, lane);
       EXPECT_NEAR(value(frozen, c, row, lane), 1.5 * g, near);
       EXPECT_EQ(value(frozen_residual, c, row, lane), value(kept, c, row, lane));
@@ -91,7 +91,7 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
     EXPECT_NEAR(kept_sum[static_cast<std::size_t>(lane)], sum_of_kept, 1e-5 * rows);
     EXPECT_NEAR(product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
     EXPECT_NEAR(kept_product[static_cast<std::size_t>(lane)], expected_product,
-                (1e-5 + kRounding<T> * 40.0) * rows);
+                (1e-5 + kRoundingError<T> * 40.0) * rows);
     EXPECT_NEAR(frozen_product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
   }
 }

@@ -15,7 +15,6 @@ namespace {
 
 using nn::Bf16;
 using nn::FeatureShape;
-using plain::number;
 using plain::random_values;
 using plain::usable_sets;
 
@@ -33,7 +32,7 @@ double tolerance(double value) {
 
 template <class T>
 double at(const std::vector<T>& values, std::int64_t i) {
-  return static_cast<double>(number(values[static_cast<std::size_t>(i)]));
+  return static_cast<double>(plain::number(values[static_cast<std::size_t>(i)]));
 }
 
 constexpr FeatureShape kShapes[] = {{1, 16},  {2, 1},    {4, 4},   {6, 19},  {16, 32},

@@ -10,15 +10,15 @@
 
 #include "runner/base/ceil_div.h"
 #include "workloads/kernels/activation_numbers.h"
+#include "workloads/kernels/gemm_trial.h"
 #include "workloads/kernels/usable_kernels.h"
 
 namespace {
 
-using activations::number;
-using activations::wave;
+using gemm::kInitialResult;
+using gemm::kLanes;
+using gemm::kTile;
 using nn::Bf16;
-
-constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kUntouched = 77;
 
 /// A batch of products with `depth` elements along k each.
 struct Shape {
@@ -30,8 +30,8 @@ struct Shape {
 /// A_i [k][rows] and B_i [k][columns], the layout of activations: one row per k.
 struct Factors {
   explicit Factors(const Shape& of)
-      : a(wave<Bf16>(of.batch * of.depth * of.rows(), 0.3)),
-        b(wave<Bf16>(of.batch * of.depth * of.columns(), 0.8)) {}
+      : a(activations::wave<Bf16>(of.batch * of.depth * of.rows(), 0.3)),
+        b(activations::wave<Bf16>(of.batch * of.depth * of.columns(), 0.8)) {}
   std::vector<Bf16> a, b;
 };
 
@@ -42,16 +42,18 @@ struct Packed {
   nn::GemmOperands operands;
 };
 
-constexpr std::int64_t kRoom = 48;
+constexpr std::int64_t kGapWords = 48;
 
 Packed made_for(const Shape& of, std::int64_t a_words, std::int64_t b_words) {
   Packed packed;
-  packed.a.assign(static_cast<std::size_t>(of.batch * (a_words * of.blocks + kRoom)), 0xFFFFFFFF);
-  packed.b.assign(static_cast<std::size_t>(of.batch * (b_words * of.panels + kRoom)), 0xFFFFFFFF);
+  packed.a.assign(static_cast<std::size_t>(of.batch * (a_words * of.blocks + kGapWords)),
+                  0xFFFFFFFF);
+  packed.b.assign(static_cast<std::size_t>(of.batch * (b_words * of.panels + kGapWords)),
+                  0xFFFFFFFF);
   for (std::int64_t i = 0; i < of.batch; ++i) {
     const std::int64_t place = of.batch - 1 - i;
     packed.offsets.push_back(
-        {place * (a_words * of.blocks + kRoom), place * (b_words * of.panels + kRoom)});
+        {place * (a_words * of.blocks + kGapWords), place * (b_words * of.panels + kGapWords)});
   }
   packed.operands = {.a = packed.a.data(),
                      .a_block = a_words,
@@ -108,24 +110,25 @@ void expect_sums(nn::GemmMultiply multiply, const Shape& of, const Factors& fact
                  const Packed& packed, bool add) {
   constexpr std::int64_t kRow = 2 * kLanes;
   const std::int64_t panel = kLanes * kRow + 3, block = of.panels * panel + 5;
-  std::vector<float> made(static_cast<std::size_t>(of.blocks * block), float{kUntouched});
+  std::vector<float> made(static_cast<std::size_t>(of.blocks * block), float{kInitialResult});
   multiply(packed.operands, {made.data(), block, panel, kRow}, add);
-  std::vector<double> expected(made.size(), double{kUntouched}), size(made.size(), 0.0);
+  std::vector<double> expected(made.size(), double{kInitialResult}), size(made.size(), 0.0);
   for (std::int64_t m = 0; m < of.rows(); ++m) {
     for (std::int64_t n = 0; n < of.columns(); ++n) {
       const auto at = static_cast<std::size_t>(m / kLanes * block + n / kLanes * panel +
                                                m % kLanes * kRow + n % kLanes);
       if (!add) expected[at] = 0.0;
       for (std::int64_t k = 0; k < of.batch * of.depth; ++k) {
-        const double product = number(factors.a[static_cast<std::size_t>(k * of.rows() + m)]) *
-                               number(factors.b[static_cast<std::size_t>(k * of.columns() + n)]);
+        const double product =
+            activations::number(factors.a[static_cast<std::size_t>(k * of.rows() + m)]) *
+            activations::number(factors.b[static_cast<std::size_t>(k * of.columns() + n)]);
         expected[at] += product;
         size[at] += std::abs(product);
       }
     }
   }
   for (std::size_t i = 0; i < made.size(); ++i) {
-    ASSERT_NEAR(made[i], expected[i], 1e-6 * (size[i] + kUntouched)) << i;
+    ASSERT_NEAR(made[i], expected[i], 1e-6 * (size[i] + kInitialResult)) << i;
   }
 }
 

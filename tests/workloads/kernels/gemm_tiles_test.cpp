@@ -8,29 +8,32 @@
 #include "runner/base/ceil_div.h"
 #include "workloads/kernels/activation_numbers.h"
 #include "workloads/kernels/aligned.h"
+#include "workloads/kernels/gemm_trial.h"
 #include "workloads/kernels/kernels.h"
 #include "workloads/kernels/usable_kernels.h"
 
 namespace {
 
+using gemm::kLanes;
+using gemm::kTile;
 using nn::Bf16;
 using nn::TileGemm;
 using namespace activations;
 
-constexpr std::int64_t kLanes = 16, kRows = TileGemm::kRows, kTileWords = kLanes * kLanes;
-constexpr float kUntouched = -77.0F;
+constexpr std::int64_t kRows = TileGemm::kRows;
+constexpr float kInitialOutput = -77.0F;
 
-const TileGemm& tiles() { return tile_kernels().tile_gemm; }
+const TileGemm& tile_gemm() { return tile_kernels().tile_gemm; }
 
 /// Windows of `lines` image rows of `numbers` elements, `step` elements apart, times weights of
 /// `channels` channels.
-struct Case {
+struct WindowCase {
   std::int64_t lines, numbers, step, channels, points;
 };
 
 class Windows {
  public:
-  explicit Windows(const Case& of)
+  explicit Windows(const WindowCase& of)
       : of_(of),
         line_((of.points - 1) * of.step + of.numbers),
         met_(wave<Bf16>((kImageRows + of.lines - 1) * line_, 0.3)),
@@ -41,7 +44,7 @@ class Windows {
     // With values after the rows that must not be overwritten.
     const nn::AlignedFloats memory(kImageRows * row);
     auto* const begin = reinterpret_cast<Bf16*>(memory.data());
-    std::fill_n(begin, 2 * memory.count(), ::of<Bf16>(kUntouched));
+    std::fill_n(begin, 2 * memory.count(), activations::of<Bf16>(kInitialOutput));
     TileGemm::Windows windows;
     windows.line_step = windows.row_step = line_;
     windows.point_step = of_.step;
@@ -49,16 +52,16 @@ class Windows {
     windows.parts = of_.numbers / kRows;
     windows.has_half = of_.numbers % kRows != 0;
     windows.channels = of_.channels;
-    windows.part_words = of_.channels / kLanes * kTileWords;
-    windows.panel_words = kTileWords;
+    windows.part_words = of_.channels / kLanes * kTile;
+    windows.panel_words = kTile;
     windows.stores = stores;
     const std::vector<std::uint32_t> packed = packed_weights();
     Bf16* const dst = begin + apart;
-    tiles().multiply_windows(met_.data(), packed.data(), windows, kImageRows, of_.points, dst);
+    tile_gemm().multiply_windows(met_.data(), packed.data(), windows, kImageRows, of_.points, dst);
     for (std::int64_t i = -apart; i < 2 * memory.count() - apart; ++i) {
       const std::int64_t y = i / row, place = i % row;
       const bool is_written = i >= 0 && y < kImageRows;
-      const double expected = is_written ? product(y, place / step, place % step) : kUntouched;
+      const double expected = is_written ? product(y, place / step, place % step) : kInitialOutput;
       ASSERT_NEAR(number(dst[i]), expected, kRounding<Bf16> * std::abs(expected) + 1e-5) << i;
     }
   }
@@ -100,24 +103,24 @@ class Windows {
     return weight(line, i, channel).bits | std::uint32_t{weight(line, i + 1, channel).bits} << 16;
   }
 
-  const Case of_;
+  const WindowCase of_;
   const std::int64_t line_;  ///< elements of an image row that windows read
   const std::vector<Bf16> met_, weights_;
 };
 
 TEST(TileWindows, AreThePlainSums) {
-  const Case cases[] = {{1, 32, 32, 64, 16},   // single pixels
-                        {1, 64, 64, 32, 37},   // a partial tile; half a group of panels
-                        {1, 96, 192, 16, 5},   // with a stride; few pixels
-                        {1, 48, 48, 48, 20},   // half a step; three panels
-                        {1, 32, 32, 48, 22},   // the last pixels begin at a cache line
-                        {1, 32, 32, 16, 34},   // the same with one panel
-                        {1, 32, 32, 16, 33},   // they begin inside one
-                        {1, 16, 16, 160, 33},  // only half a step; several groups of panels
-                        {7, 32, 6, 64, 18},    // windows that share elements
-                        {3, 48, 32, 32, 40},   // the same with one step and a half
-                        {1, 48, 48, 32, 7}};
-  for (const Case& c : cases) {
+  const WindowCase cases[] = {{1, 32, 32, 64, 16},   // single pixels
+                              {1, 64, 64, 32, 37},   // a partial tile; half a group of panels
+                              {1, 96, 192, 16, 5},   // with a stride; few pixels
+                              {1, 48, 48, 48, 20},   // half a step; three panels
+                              {1, 32, 32, 48, 22},   // the last pixels begin at a cache line
+                              {1, 32, 32, 16, 34},   // the same with one panel
+                              {1, 32, 32, 16, 33},   // they begin inside one
+                              {1, 16, 16, 160, 33},  // only half a step; several groups of panels
+                              {7, 32, 6, 64, 18},    // windows that share elements
+                              {3, 48, 32, 32, 40},   // the same with one step and a half
+                              {1, 48, 48, 32, 7}};
+  for (const WindowCase& c : cases) {
     SCOPED_TRACE(testing::Message() << c.lines << " lines of " << c.numbers << " numbers, "
                                     << c.channels << " channels, " << c.points << " points");
     const Windows windows(c);

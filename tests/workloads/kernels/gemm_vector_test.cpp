@@ -8,39 +8,34 @@
 #include <tuple>
 #include <vector>
 
+#include "workloads/kernels/activation_numbers.h"
 #include "workloads/kernels/gemm.h"
+#include "workloads/kernels/gemm_trial.h"
 #include "workloads/kernels/usable_kernels.h"
 
 namespace {
 
+using gemm::kInitialResult;
 using nn::VectorGemm;
 
-constexpr std::int64_t kRoom = 3;  // elements after each row
-constexpr float kUntouched = 77.0F;
-
-std::vector<float> wave(std::int64_t count, double phase) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    values.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase)));
-  }
-  return values;
-}
+constexpr std::int64_t kRowGap = 3;  // elements after each row
 
 /// Rows, columns, depth.
 class MatrixProducts : public testing::TestWithParam<std::tuple<int, int, int>> {
  protected:
   std::vector<float> results() const {
-    return std::vector<float>(static_cast<std::size_t>(rows_ * (columns_ + kRoom)), kUntouched);
+    return std::vector<float>(static_cast<std::size_t>(rows_ * (columns_ + kRowGap)),
+                              kInitialResult);
   }
   float& number(std::vector<float>& of, std::int64_t row, std::int64_t column) const {
-    return of.at(static_cast<std::size_t>(row * (columns_ + kRoom) + column));
+    return of.at(static_cast<std::size_t>(row * (columns_ + kRowGap) + column));
   }
-  /// Expects sums of product(row, column, k) in c, which began as kUntouched.
+  /// Expects sums of product(row, column, k) in c, which began as kInitialResult.
   template <class Product>
   void expect_sums(std::vector<float>& c, const Product& product) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
-      for (std::int64_t column = 0; column < columns_ + kRoom; ++column) {
-        double sum = column >= columns_ ? double{kUntouched} : 0.0;
+      for (std::int64_t column = 0; column < columns_ + kRowGap; ++column) {
+        double sum = column >= columns_ ? double{kInitialResult} : 0.0;
         for (std::int64_t k = 0; column < columns_ && k < depth_; ++k) {
           sum += product(row, column, k);
         }
@@ -56,8 +51,9 @@ class MatrixProducts : public testing::TestWithParam<std::tuple<int, int, int>> 
 };
 
 TEST_P(MatrixProducts, DotsAreSumsOfProductsOfRows) {
-  const std::int64_t stride = depth_ + kRoom;
-  const std::vector<float> a = wave(rows_ * stride, 0.1), b = wave(columns_ * stride, 0.4);
+  const std::int64_t stride = depth_ + kRowGap;
+  const std::vector<float> a = activations::wave<float>(rows_ * stride, 0.1),
+                           b = activations::wave<float>(columns_ * stride, 0.4);
   const auto product = [&](std::int64_t row, std::int64_t column, std::int64_t k) {
     return double{a.at(static_cast<std::size_t>(row * stride + k))} *
            double{b.at(static_cast<std::size_t>(column * stride + k))};
@@ -65,14 +61,15 @@ TEST_P(MatrixProducts, DotsAreSumsOfProductsOfRows) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<float> c = results();
     kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
-                              {c.data(), columns_ + kRoom});
+                              {c.data(), columns_ + kRowGap});
     expect_sums(c, product);
   }
 }
 
 TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
-  const std::int64_t stride = columns_ + kRoom;
-  const std::vector<float> a = wave(rows_ * depth_, 0.1), b = wave(depth_ * stride, 0.4);
+  const std::int64_t stride = columns_ + kRowGap;
+  const std::vector<float> a = activations::wave<float>(rows_ * depth_, 0.1),
+                           b = activations::wave<float>(depth_ * stride, 0.4);
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const bool by_rows : {true, false}) {
       const std::int64_t a_stride = by_rows ? depth_ : 1, a_step = by_rows ? 1 : rows_;
@@ -82,7 +79,7 @@ TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
       };
       std::vector<float> c = results();
       kernels->vector_gemm.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
-                                   {b.data(), stride}, {c.data(), columns_ + kRoom});
+                                   {b.data(), stride}, {c.data(), columns_ + kRowGap});
       expect_sums(c, product);
     }
   }
@@ -90,13 +87,14 @@ TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
 
 /// A sample's forward pass gives the same bits in a batch of any size.
 TEST_P(MatrixProducts, DotsOfARowAreTheSameBitsWithoutTheOthers) {
-  const std::vector<float> a = wave(rows_ * depth_, 0.1), b = wave(columns_ * depth_, 0.4);
+  const std::vector<float> a = activations::wave<float>(rows_ * depth_, 0.1),
+                           b = activations::wave<float>(columns_ * depth_, 0.4);
   int set = -1;
   for (const nn::Kernels* kernels : usable_kernels()) {
     ++set;
     std::vector<float> c = results(), alone(static_cast<std::size_t>(columns_));
     kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), depth_}, {b.data(), depth_},
-                              {c.data(), columns_ + kRoom});
+                              {c.data(), columns_ + kRowGap});
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t column = 0; column < columns_; ++column) {
         kernels->vector_gemm.dots({1, 1, depth_}, {a.data() + row * depth_, depth_},

@@ -97,7 +97,7 @@ void expect_normalized(const Case& c, bool relu, Adds adds) {
     return adds == Adds::kValue ? x : (x - 0.25) * 0.5 + 3.0;
   };
   for (const nn::Kernels* kernels : usable_kernels()) {
-    std::vector<T> dst(src.size(), of<T>(-7.0));
+    std::vector<T> dst(src.size(), rounded_to<T>(-7.0));
     std::vector<nn::PassedBits> passed(sign_words(c), 0xAAAA);
     kernels->on<T>().normalize(src.data(), norm, added, dst.data(), relu ? passed.data() : nullptr,
                                {c.rows, c.stride, c.width}, relu, nn::Stores::kCached);
@@ -109,7 +109,8 @@ void expect_normalized(const Case& c, bool relu, Adds adds) {
           expected = std::max(expected, 0.0);
           EXPECT_EQ(bits & 1u, value(dst, c, row, lane) > 0.0 ? 1u : 0u);
         }
-        EXPECT_NEAR(value(dst, c, row, lane), expected, 1e-5 + kRounding<T> * std::abs(expected));
+        EXPECT_NEAR(value(dst, c, row, lane), expected,
+                    1e-5 + kRoundingError<T> * std::abs(expected));
       }
       const unsigned last = passed[sign_word(c, row, c.width - 1)];
       EXPECT_EQ(relu ? last >> ((c.width - 1) % 16 + 1) : 0u, 0u)
@@ -155,11 +156,11 @@ void expect_streamed(const Case& c, Adds adds, bool keeps) {
       kernels->on<T>().normalize(src.data(), norm, residual, dst, keeps ? passed.data() : nullptr,
                                  {c.rows, c.stride, c.width}, true, stores);
     };
-    std::vector<T> cached(src.size(), of<T>(-7.0));
+    std::vector<T> cached(src.size(), rounded_to<T>(-7.0));
     std::vector<nn::PassedBits> passed(sign_words(c)), streamed(sign_words(c));
     normalize(cached.data(), passed, nn::Stores::kCached);
     for (T* const dst : {line, line + kApart}) {
-      std::fill_n(dst, src.size(), of<T>(-7.0));
+      std::fill_n(dst, src.size(), rounded_to<T>(-7.0));
       normalize(dst, streamed, nn::Stores::kStreamed);
       EXPECT_EQ(std::memcmp(dst, cached.data(), cached.size() * sizeof(T)), 0);
       EXPECT_EQ(streamed, passed);
@@ -208,7 +209,7 @@ TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
   // A ReLU or a variance that swallowed NaN would hide a diverged network behind a finite loss.
   const Case c = {5, 16, 16};
   auto src = wave<TypeParam>(c, 0.1);
-  src[3] = std::is_same_v<TypeParam, float> ? of<TypeParam>(std::nan("")) : src[3];
+  src[3] = std::is_same_v<TypeParam, float> ? rounded_to<TypeParam>(std::nan("")) : src[3];
   if constexpr (std::is_same_v<TypeParam, Bf16>) src[3] = Bf16{0x7FC0};
   const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
   for (const nn::Kernels* kernels : usable_kernels()) {
@@ -241,7 +242,7 @@ TYPED_TEST(ColumnKernels, MeanAndFillRows) {
           expected += value(src, c, row, lane) / static_cast<double>(c.rows);
         const float found = mean[static_cast<std::size_t>(lane)];
         EXPECT_NEAR(number(found), expected, 1e-5);
-        EXPECT_EQ(value(filled, c, c.rows - 1, lane), number(of<TypeParam>(number(found))));
+        EXPECT_EQ(value(filled, c, c.rows - 1, lane), number(rounded_to<TypeParam>(number(found))));
       }
     }
   }
@@ -254,7 +255,8 @@ TYPED_TEST(ColumnKernels, AccumulateAnyCount) {
       const auto before = dst;
       kernels->on<TypeParam>().accumulate(dst.data(), src.data(), count);
       for (std::size_t i = 0; i < dst.size(); ++i) {
-        EXPECT_EQ(number(dst[i]), number(of<TypeParam>(number(before[i]) + number(src[i]))));
+        EXPECT_EQ(number(dst[i]),
+                  number(rounded_to<TypeParam>(number(before[i]) + number(src[i]))));
       }
     }
   }

@@ -60,8 +60,8 @@ TEST(ChannelLayout, LeavesOtherLayoutsAndFewChannelsInTheirColumns) {
     const ChannelLayout layout = channels_last(channels);
     EXPECT_EQ(widths(layout.in_wide_columns()), widths(layout));
   }
-  using Tag = dnnl::memory::format_tag;
-  for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nchw}) {
+  using FormatTag = dnnl::memory::format_tag;
+  for (const FormatTag tag : {FormatTag::nChw16c, FormatTag::nChw8c, FormatTag::nchw}) {
     const ChannelLayout layout =
         nn::channel_layout({{2, 48, 3, 5}, dnnl::memory::data_type::f32, tag});
     EXPECT_EQ(widths(layout.in_wide_columns()), widths(layout));

@@ -60,13 +60,13 @@ Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channel
   return net;
 }
 
-struct Shape {
+struct ImageShape {
   const char* name;
   std::int64_t height, width, channels, batch;
-  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+  friend void PrintTo(const ImageShape& shape, std::ostream* out) { *out << shape.name; }
 };
 
-class Images : public testing::TestWithParam<Shape> {
+class Images : public testing::TestWithParam<ImageShape> {
  protected:
   Images()
       : net_(segmenting(GetParam().height, GetParam().width, GetParam().channels)),
@@ -158,12 +158,13 @@ TEST_P(Images, AreRoundedAsStoredInBf16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Images,
-                         testing::Values(Shape{"even", 16, 16, 16, 3},
-                                         Shape{"uneven", 16, 32, 24, 2},
-                                         Shape{"wide", 16, 16, 64, 2},
-                                         Shape{"narrow", 32, 16, 8, 1}, Shape{"high", 80, 16, 8, 2},
+                         testing::Values(ImageShape{"even", 16, 16, 16, 3},
+                                         ImageShape{"uneven", 16, 32, 24, 2},
+                                         ImageShape{"wide", 16, 16, 64, 2},
+                                         ImageShape{"narrow", 32, 16, 8, 1},
+                                         ImageShape{"high", 80, 16, 8, 2},
                                          // Atrous convolutions of four pixels.
-                                         Shape{"few", 8, 8, 16, 4}),
+                                         ImageShape{"few", 8, 8, 16, 4}),
                          [](const auto& what) { return std::string(what.param.name); });
 
 /// A dilation whose padding oneDNN's direct convolution does not support: in floats against the

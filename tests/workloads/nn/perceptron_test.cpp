@@ -26,14 +26,14 @@ using residual::noise;
 
 constexpr ValueId kFeatures = 1;
 
-struct Shape {
+struct PerceptronShape {
   const char* name;
   std::int64_t dense, tables, batch;
   std::vector<std::int64_t> bottom, top;
-  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+  friend void PrintTo(const PerceptronShape& shape, std::ostream* out) { *out << shape.name; }
 };
 
-Network network_of(const Shape& shape) {
+Network network_of(const PerceptronShape& shape) {
   Network net;
   ValueId value = net.input({shape.dense, {}});
   const ValueId features =
@@ -56,7 +56,7 @@ Network network_of(const Shape& shape) {
   return net;
 }
 
-nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
+nn::ExecutorOptions options_for(const PerceptronShape& shape, nn::Precision precision,
                                 nn::Products products = nn::Products::kPairs) {
   nn::ExecutorOptions options;
   options.batch = shape.batch;
@@ -67,7 +67,7 @@ nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
 }
 
 /// Weights that bf16 represents exactly: all precisions use the same.
-std::vector<Array> parameters_of(const Network& net) {
+std::vector<Array> perceptron_parameters(const Network& net) {
   std::vector<Array> parameters;
   for (std::size_t i = 0; i < net.parameters().size(); ++i) {
     const nn::ParameterSpec& spec = net.parameters()[i];
@@ -103,11 +103,11 @@ Array feature_gradient(const nn::Executor& executor) {
   return gradient;
 }
 
-class Perceptrons : public testing::TestWithParam<Shape> {
+class Perceptrons : public testing::TestWithParam<PerceptronShape> {
  protected:
   Perceptrons()
       : net_(network_of(GetParam())),
-        parameters_(parameters_of(net_)),
+        parameters_(perceptron_parameters(net_)),
         input_(noise(GetParam().batch * net_.shape(0).size(), 1.0, 3)),
         features_(noise(GetParam().batch * net_.shape(kFeatures).size(), 0.5, 4)),
         upstream_(noise(GetParam().batch * GetParam().top.back(), 1.0, 5)) {}
@@ -222,14 +222,14 @@ TEST_P(Perceptrons, AddTheGradientsOfSeveralPasses) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Perceptrons,
-    testing::Values(Shape{"toy", 3, 3, 2, {5, 4}, {6, 1}},
-                    Shape{"one_sample", 3, 2, 1, {16}, {8, 1}},
-                    Shape{"odd_widths", 13, 5, 67, {30, 19}, {33, 17, 3}},
-                    Shape{"one_table", 7, 1, 20, {32, 20}, {16, 1}},
-                    Shape{"sixteen_vectors", 13, 15, 35, {40, 32}, {32, 1}},
-                    Shape{"thirty_two_vectors", 13, 31, 35, {64, 48}, {32, 1}},
-                    Shape{"as_mlperf", 13, 26, 70, {512, 256, 128}, {256, 64, 1}},
-                    Shape{"many_tables", 16, 40, 33, {64, 48}, {64, 1}}),
+    testing::Values(PerceptronShape{"toy", 3, 3, 2, {5, 4}, {6, 1}},
+                    PerceptronShape{"one_sample", 3, 2, 1, {16}, {8, 1}},
+                    PerceptronShape{"odd_widths", 13, 5, 67, {30, 19}, {33, 17, 3}},
+                    PerceptronShape{"one_table", 7, 1, 20, {32, 20}, {16, 1}},
+                    PerceptronShape{"sixteen_vectors", 13, 15, 35, {40, 32}, {32, 1}},
+                    PerceptronShape{"thirty_two_vectors", 13, 31, 35, {64, 48}, {32, 1}},
+                    PerceptronShape{"as_mlperf", 13, 26, 70, {512, 256, 128}, {256, 64, 1}},
+                    PerceptronShape{"many_tables", 16, 40, 33, {64, 48}, {64, 1}}),
     [](const auto& named) { return named.param.name; });
 
 /// S(shape; a, b, c) of the published figures: element i is a sin(b i + c).
@@ -245,7 +245,7 @@ Array sines(std::int64_t count, double a, double b, double c) {
 class ToyModel : public testing::Test {
  protected:
   ToyModel()
-      : net_(network_of({"toy", 3, 3, 2, {5, 4}, {6, 1}})),
+      : net_(network_of(PerceptronShape{"toy", 3, 3, 2, {5, 4}, {6, 1}})),
         parameters_({sines(15, .5, .7, .1), sines(5, .1, 1.1, .2), sines(20, .5, .9, .3),
                      sines(4, .1, 1.3, .4), sines(60, .3, .35, .15), sines(6, .1, .45, .25),
                      sines(6, .3, .55, .35), sines(1, .1, .65, .45)}) {

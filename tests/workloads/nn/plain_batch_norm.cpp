@@ -3,17 +3,13 @@
 
 #include <cmath>
 
+#include "workloads/nn/plain_elements.h"
+
 namespace plain {
 
 using nn::Operation;
 
 namespace {
-
-double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-const Array& parameter(const std::vector<Array>& all, int id) {
-  return all[static_cast<std::size_t>(id)];
-}
 
 struct Moments {
   double mean, variance;

@@ -1,18 +1,14 @@
 // Operations on images, by plain loops.
 #include "workloads/nn/plain_image.h"
 
+#include "workloads/nn/plain_elements.h"
+
 namespace plain {
 namespace {
 
 using nn::Network;
 using nn::Operation;
 using nn::OperationKind;
-
-double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-const Array& parameter(const std::vector<Array>& all, int id) {
-  return all[static_cast<std::size_t>(id)];
-}
 
 /// Calls body(image pixel, window, tap) for each tap of each window that lies within the image:
 /// `small` windows over an image of `large` pixels.
@@ -37,8 +33,8 @@ void for_each_meeting(const Operation& op, const std::vector<std::int64_t>& larg
 /// Calls body(src index, weight index, dst index) for every product of a depthwise or transposed
 /// convolution.
 template <class Body>
-void for_each_product(const Network& net, const Operation& op, std::int64_t batch,
-                      const Body& body) {
+void for_each_image_product(const Network& net, const Operation& op, std::int64_t batch,
+                            const Body& body) {
   const nn::SampleShape& in = net.shape(op.src);
   const std::int64_t points = in.points(), made = op.dst.points();
   const std::int64_t taps = op.kernel[0] * op.kernel[1];
@@ -113,8 +109,8 @@ Array image_values(const Network& net, const Operation& op, const std::vector<Ar
     }
   } else {
     const Array& weights = parameter(parameters, op.weights);
-    for_each_product(net, op, batch,
-                     [&](auto s, auto k, auto d) { at(dst, d) += at(src, s) * at(weights, k); });
+    for_each_image_product(
+        net, op, batch, [&](auto s, auto k, auto d) { at(dst, d) += at(src, s) * at(weights, k); });
   }
   return dst;
 }
@@ -142,7 +138,7 @@ void image_backward(const Network& net, const Operation& op, const std::vector<A
     }
   } else {
     const Array& weights = parameter(parameters, op.weights);
-    for_each_product(net, op, batch, [&](auto s, auto k, auto d) {
+    for_each_image_product(net, op, batch, [&](auto s, auto k, auto d) {
       at(diff_src, s) += at(diff_dst, d) * at(weights, k);
       at(gradient(op.weights), k) += at(diff_dst, d) * at(src, s);
     });

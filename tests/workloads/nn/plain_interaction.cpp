@@ -1,14 +1,13 @@
 // The dot interaction, by plain loops over pairs of vectors.
 #include "workloads/nn/plain_interaction.h"
 
+#include "workloads/nn/plain_elements.h"
+
 namespace plain {
 namespace {
 
 using nn::Network;
 using nn::Operation;
-
-double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
 
 /// The vector `i` of sample `n`: its offset in the source, or in the features.
 struct Feature {

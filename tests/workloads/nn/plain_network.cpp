@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "workloads/nn/plain_batch_norm.h"
+#include "workloads/nn/plain_elements.h"
 #include "workloads/nn/plain_image.h"
 #include "workloads/nn/plain_interaction.h"
 #include "workloads/nn/plain_volume.h"
@@ -45,12 +46,6 @@ std::int64_t source_point(const Operation& op, const Index& in, std::int64_t d, 
     flat = flat * in[axis] + i;
   }
   return flat;
-}
-
-double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-const Array& parameter(const std::vector<Array>& all, int id) {
-  return all[static_cast<std::size_t>(id)];
 }
 
 struct Sizes {

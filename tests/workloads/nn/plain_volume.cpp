@@ -3,16 +3,14 @@
 
 #include <cmath>
 
+#include "workloads/nn/plain_elements.h"
+
 namespace plain {
 namespace {
 
 using nn::Network;
 using nn::Operation;
 using nn::SampleShape;
-
-double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
-const Array& of(const std::vector<Array>& all, int id) { return all[static_cast<std::size_t>(id)]; }
 
 /// Calls body(src index, weight index, dst index) for every product of a convolution of volumes,
 /// with 3 x 3 x 3 taps and zero padding; weights [27, in, out].
@@ -49,12 +47,12 @@ struct VolumePass {
 VolumePass volume_pass(const Network& net, const Operation& op,
                        const std::vector<Array>& parameters, const Array& src, std::int64_t batch) {
   const SampleShape& in = net.shape(op.src);
-  const Array& bias = of(parameters, op.bias);
+  const Array& bias = parameter(parameters, op.bias);
   const auto out = static_cast<std::int64_t>(bias.size());
   const std::int64_t points = in.points(), pooled = points / 8;
   const std::int64_t h = in.spatial[1], w = in.spatial[2];
   Array sums(static_cast<std::size_t>(batch * out * points), 0.0);
-  const Array& weights = of(parameters, op.weights);
+  const Array& weights = parameter(parameters, op.weights);
   for_each_volume_product(
       in, out, batch, [&](auto s, auto k, auto d) { at(sums, d) += at(src, s) * at(weights, k); });
   VolumePass pass;
@@ -95,7 +93,7 @@ void volume_backward(const Network& net, const Operation& op, const std::vector<
                      const Array& src, const Array& diff_dst, std::int64_t batch, Array& diff_src,
                      Pass& pass) {
   const SampleShape& in = net.shape(op.src);
-  const auto out = static_cast<std::int64_t>(of(parameters, op.bias).size());
+  const auto out = static_cast<std::int64_t>(parameter(parameters, op.bias).size());
   const VolumePass inside = volume_pass(net, op, parameters, src, batch);
   Array diff_sums(static_cast<std::size_t>(batch * out * in.points()), 0.0);
   Array& diff_bias = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];
@@ -104,7 +102,7 @@ void volume_backward(const Network& net, const Operation& op, const std::vector<
     at(diff_sums, inside.winners[i]) += gradient;
     at(diff_bias, inside.winners[i] / in.points() % out) += gradient;
   }
-  const Array& weights = of(parameters, op.weights);
+  const Array& weights = parameter(parameters, op.weights);
   Array& diff_weights = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
   for_each_volume_product(in, out, batch, [&](auto s, auto k, auto d) {
     at(diff_src, s) += at(diff_sums, d) * at(weights, k);

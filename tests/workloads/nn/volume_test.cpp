@@ -20,16 +20,16 @@ using plain::Array;
 using plain::to_bf16;
 using residual::noise;
 
-struct Shape {
+struct VolumeShape {
   const char* name;
   std::vector<std::int64_t> extents;
   std::int64_t channels = 4;
   std::vector<std::int64_t> blocks;  ///< channels of each convolution
   std::int64_t batch = 2;
-  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+  friend void PrintTo(const VolumeShape& shape, std::ostream* out) { *out << shape.name; }
 };
 
-Network network_of(const Shape& shape, double dropout = 0.0) {
+Network network_of(const VolumeShape& shape, double dropout = 0.0) {
   const nn::Initializer drawn = {nn::Distribution::kUniform, 0.2, 0.0};
   Network net;
   ValueId value = net.input({shape.channels, shape.extents, 1});
@@ -50,7 +50,7 @@ Network network_of(const Shape& shape, double dropout = 0.0) {
   return net;
 }
 
-std::vector<Array> parameters_of(const Network& net) {
+std::vector<Array> volume_parameters(const Network& net) {
   std::vector<Array> parameters;
   for (std::size_t i = 0; i < net.parameters().size(); ++i) {
     parameters.push_back(noise(net.parameters()[i].count(), 0.1, 100 + i));
@@ -77,7 +77,7 @@ void set(T& to, double value) {
 
 /// Converts plain [N, C, D, H, W] to channels last with a margin of zeros.
 template <class T>
-void set_input(const nn::Executor& executor, const Shape& shape, const Array& plain) {
+void set_input(const nn::Executor& executor, const VolumeShape& shape, const Array& plain) {
   const std::span<T> to = executor.input<T>(0);
   std::fill(to.begin(), to.end(), T{});
   const std::int64_t d = shape.extents[0], h = shape.extents[1], w = shape.extents[2];
@@ -93,7 +93,7 @@ void set_input(const nn::Executor& executor, const Shape& shape, const Array& pl
   }
 }
 
-nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
+nn::ExecutorOptions options_for(const VolumeShape& shape, nn::Precision precision,
                                 base::InstructionSet set) {
   nn::ExecutorOptions options;
   options.batch = shape.batch;
@@ -102,11 +102,11 @@ nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
   return options;
 }
 
-class Volumes : public testing::TestWithParam<Shape> {
+class Volumes : public testing::TestWithParam<VolumeShape> {
  protected:
   Volumes()
       : net_(network_of(GetParam())),
-        parameters_(parameters_of(net_)),
+        parameters_(volume_parameters(net_)),
         input_(noise(GetParam().batch * net_.shape(0).channels * net_.shape(0).points(), 1.0, 3)),
         upstream_(noise(GetParam().batch * 3, 1.0, 5)) {
     for (double& value : input_) value = to_bf16(value);
@@ -207,7 +207,7 @@ TEST_P(Volumes, AddGradientsOfSeveralPasses) {
 TEST_P(Volumes, GiveASampleTheSameBitsInAnyBatchOnAnyThreads) {
   const auto outputs = [&](std::int64_t batch, int threads) {
     omp_set_num_threads(threads);
-    Shape shape = GetParam();
+    VolumeShape shape = GetParam();
     shape.batch = batch;
     nn::Device device;
     nn::Executor executor(net_,
@@ -226,14 +226,14 @@ TEST_P(Volumes, GiveASampleTheSameBitsInAnyBatchOnAnyThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Volumes,
-                         testing::Values(Shape{"Small", {4, 4, 4}, 4, {16, 16}, 3},
-                                         Shape{"Uneven", {4, 6, 8}, 4, {16}, 2},
-                                         Shape{"OneChannel", {4, 4, 4}, 1, {32}, 2},
-                                         Shape{"FiveChannels", {2, 2, 2}, 5, {16}, 1},
-                                         Shape{"WideRows", {2, 4, 40}, 3, {48}, 2},
-                                         Shape{"Deep", {8, 8, 8}, 4, {16, 32, 48}, 2},
-                                         Shape{"ManyPoints", {32, 16, 32}, 2, {16, 16}, 1},
-                                         Shape{"FromBlocks", {4, 4, 2}, 16, {32}, 2}),
+                         testing::Values(VolumeShape{"Small", {4, 4, 4}, 4, {16, 16}, 3},
+                                         VolumeShape{"Uneven", {4, 6, 8}, 4, {16}, 2},
+                                         VolumeShape{"OneChannel", {4, 4, 4}, 1, {32}, 2},
+                                         VolumeShape{"FiveChannels", {2, 2, 2}, 5, {16}, 1},
+                                         VolumeShape{"WideRows", {2, 4, 40}, 3, {48}, 2},
+                                         VolumeShape{"Deep", {8, 8, 8}, 4, {16, 32, 48}, 2},
+                                         VolumeShape{"ManyPoints", {32, 16, 32}, 2, {16, 16}, 1},
+                                         VolumeShape{"FromBlocks", {4, 4, 2}, 16, {32}, 2}),
                          [](const auto& shape) { return std::string(shape.param.name); });
 
 TEST(VolumeShapes, AreRefusedWhereTheyDoNotFit) {

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "workloads/optimizer/momentum_optimizers.h"
-#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/optimizer_trial.h"
 
 namespace {
@@ -297,15 +295,8 @@ TEST(AdaptiveState, TakesAsManyFloatsPerWeightAsItSays) {
   EXPECT_EQ(nn::make_sgd({.momentum = 0.0})->buffers(), 0);
 }
 
-std::unique_ptr<nn::Optimizer> parse(const char* text) {
-  const base::ObjectReader reader(nlohmann::json::parse(text), "t.json");
-  auto optimizer = nn::make_optimizer(reader);
-  reader.reject_unknown();
-  return optimizer;
-}
-
 TEST(AdaptiveConfig, ReadsWhatTheLogNeeds) {
-  const nn::Hyperparameters lamb = parse(R"({"name": "lamb", "beta1": 0.8, "beta2": 0.9,
+  const nn::Hyperparameters lamb = parse_optimizer(R"({"name": "lamb", "beta1": 0.8, "beta2": 0.9,
       "epsilon": 1e-4, "weight_decay": 0.02, "max_gradient_norm": 3})")
                                        ->hyperparameters();
   EXPECT_EQ(lamb.name, "lamb");
@@ -314,7 +305,7 @@ TEST(AdaptiveConfig, ReadsWhatTheLogNeeds) {
   EXPECT_EQ(lamb.epsilon, 1e-4);
   EXPECT_EQ(lamb.weight_decay, 0.02);
   EXPECT_EQ(lamb.max_gradient_norm, 3.0);
-  const nn::Hyperparameters adagrad = parse(R"({"name": "adagrad"})")->hyperparameters();
+  const nn::Hyperparameters adagrad = parse_optimizer(R"({"name": "adagrad"})")->hyperparameters();
   EXPECT_EQ(adagrad.name, "adagrad");
   EXPECT_EQ(adagrad.epsilon, 1e-8);
   EXPECT_EQ(adagrad.weight_decay, 0.0);
@@ -323,12 +314,13 @@ TEST(AdaptiveConfig, ReadsWhatTheLogNeeds) {
 TEST(AdaptiveConfig, ReadsScopeAndTrust) {
   // At zero decay with scope all, trust alone decides between the gradient's sign and twice it.
   for (const bool always : {false, true}) {
-    const auto lamb = parse(always ? R"({"name": "lamb", "weight_decay": 0, "trust": "always"})"
-                                   : R"({"name": "lamb", "weight_decay": 0})");
+    const auto lamb =
+        parse_optimizer(always ? R"({"name": "lamb", "weight_decay": 0, "trust": "always"})"
+                               : R"({"name": "lamb", "weight_decay": 0})");
     expect_near(trajectory(*lamb, {2, -2}, {.25}, {{.1, .1}})[0],
                 always ? Vector{1.5, -2.5} : Vector{1.75, -2.25}, 1e-4);
   }
-  const auto lamb = parse(R"({"name": "lamb", "weight_decay": 0.5, "scope": "weights"})");
+  const auto lamb = parse_optimizer(R"({"name": "lamb", "weight_decay": 0.5, "scope": "weights"})");
   Pair bias({2}, false);
   bias.set_gradient({.1});
   lamb->step(std::vector{bias.view("b")}, .25);
@@ -342,7 +334,7 @@ TEST(AdaptiveConfig, RefusesWhatCannotBe) {
         R"({"name": "lamb", "beta2": -0.1})", R"({"name": "lamb", "epsilon": 0})",
         R"({"name": "lamb", "max_gradient_norm": -1})", R"({"name": "lamb", "scope": "none"})",
         R"({"name": "lamb", "trust": "never"})", R"({"name": "lamb", "eta": 0.1})"}) {
-    EXPECT_THROW(parse(text), base::ConfigError) << text;
+    EXPECT_THROW(parse_optimizer(text), base::ConfigError) << text;
   }
 }
 

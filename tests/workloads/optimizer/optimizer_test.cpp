@@ -7,11 +7,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "workloads/optimizer/momentum_optimizers.h"
-#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/optimizer_trial.h"
 
 namespace {
@@ -255,20 +253,13 @@ TEST(Optimizer, RefusesOtherParametersThanBefore) {
   EXPECT_THROW(sgd->step(std::vector{a.view("b")}, 0.1), base::ShapeError);
 }
 
-std::unique_ptr<nn::Optimizer> parse(const char* text) {
-  const base::ObjectReader reader(nlohmann::json::parse(text), "t.json");
-  auto optimizer = nn::make_optimizer(reader);
-  reader.reject_unknown();
-  return optimizer;
-}
-
 TEST(OptimizerConfig, ReadsWhatTheLogNeeds) {
-  const auto lars =
-      parse(R"({"name": "lars", "momentum": 0.94, "weight_decay": 2.5e-5, "epsilon": 0})");
+  const auto lars = parse_optimizer(
+      R"({"name": "lars", "momentum": 0.94, "weight_decay": 2.5e-5, "epsilon": 0})");
   EXPECT_EQ(lars->hyperparameters().name, "lars");
   EXPECT_EQ(lars->hyperparameters().momentum, 0.94);
   EXPECT_EQ(lars->hyperparameters().weight_decay, 2.5e-5);
-  EXPECT_EQ(parse(R"({"name": "sgd"})")->hyperparameters().name, "sgd");
+  EXPECT_EQ(parse_optimizer(R"({"name": "sgd"})")->hyperparameters().name, "sgd");
 }
 
 TEST(OptimizerConfig, RefusesWhatCannotBe) {
@@ -277,7 +268,7 @@ TEST(OptimizerConfig, RefusesWhatCannotBe) {
         R"({"weight_decay": -1e-4})", R"({"momentum": 0, "nesterov": true})",
         R"({"name": "sgd", "eta": 0.001})", R"({"name": "lars", "eta": 0})",
         R"({"name": "lars", "form": "keras"})", R"({"weight_decay_mode": "l1"})"}) {
-    EXPECT_THROW(parse(text), base::ConfigError) << text;
+    EXPECT_THROW(parse_optimizer(text), base::ConfigError) << text;
   }
 }
 

@@ -8,12 +8,16 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runner/base/object_reader.h"
 #include "runner/base/random.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace optimizer_trial {
 
@@ -113,6 +117,14 @@ inline std::vector<Vector> trajectory(nn::Optimizer& optimizer, Vector weights, 
 inline void expect_near(const Vector& found, const Vector& expected, double tolerance = 1e-6) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance);
+}
+
+/// The optimizer of a section of a configuration.
+inline std::unique_ptr<nn::Optimizer> parse_optimizer(const char* text) {
+  const base::ObjectReader reader(nlohmann::json::parse(text), "t.json");
+  auto optimizer = nn::make_optimizer(reader);
+  reader.reject_unknown();
+  return optimizer;
 }
 
 }  // namespace optimizer_trial

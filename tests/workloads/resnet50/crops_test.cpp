@@ -5,10 +5,10 @@
 
 #include <cmath>
 
+#include "workloads/resnet50/augment_stream.h"
+
 namespace resnet50 {
 namespace {
-
-base::RandomStream stream(std::uint64_t index) { return {7, base::Purpose::kAugment, 1, index}; }
 
 bool fits(const Region& crop, int height, int width) {
   return crop.top >= 0 && crop.left >= 0 && crop.height >= 1 && crop.width >= 1 &&

@@ -11,15 +11,16 @@
 #include "runner/checkpoint_folder.h"
 #include "runner/checkpoint_record.h"
 #include "staging/checkpoint_header.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::Ended;
+using outside::kTargetMissed;
 
-constexpr int kTargetMissed = 6;  // exit code of a run that ended without reaching its target
-constexpr int kCheckpoints = 4;   // number of checkpoints of such a run
+constexpr int kCheckpoints = 4;  // number of checkpoints of such a run
 
 /// The final bits of a training: every array of its last checkpoint, and its evaluations.
 struct Final {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runner/base/error.h"
+#include "workloads/resnet50/augment_stream.h"
 
 namespace resnet50 {
 namespace {
@@ -29,8 +30,6 @@ dataset::Image unique_image(int side) {
   }
   return image;
 }
-
-base::RandomStream stream(std::uint64_t index) { return {7, base::Purpose::kAugment, 1, index}; }
 
 TEST(Preprocess, SubtractsTheMlperfMeansAndDividesByNothing) {
   const Preprocess preprocess(Style::kMlperf, 16);

@@ -3,13 +3,13 @@
 
 #include "runner/generated_run.h"
 #include "trace_checks.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
 using nlohmann::json;
 using outside::Ended;
-
-constexpr int kTargetMissed = 6;
+using outside::kTargetMissed;
 
 class ResNet50Trace : public outside::GeneratedRun {
  protected:

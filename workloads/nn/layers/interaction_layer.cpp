@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "workloads/nn/layers/make_layers.h"
+#include "workloads/nn/precision.h"
 
 namespace nn {
 namespace {
@@ -20,7 +21,6 @@ class InteractionLayer final : public Layer {
     return planner.temporary(planner.threads() * scratch_floats_ * kFloatBytes, moment,
                              "scratchpads");
   }
-  static constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
   const FeatureKernels<T>& kernels_;
   const FeatureShape shape_;

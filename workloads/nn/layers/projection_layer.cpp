@@ -2,6 +2,7 @@
 // as oneDNN pads one output to sixteen.
 #include "workloads/nn/layers/make_layers.h"
 #include "workloads/nn/layers/row_sums.h"
+#include "workloads/nn/precision.h"
 
 namespace nn {
 namespace {
@@ -49,7 +50,6 @@ ProjectionLayer<T>::ProjectionLayer(const Operation& operation, Planner& planner
 
 template <class T>
 void ProjectionLayer<T>::plan_backward(Planner& planner) {
-  constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
   diff_dst_buffer_ = planner.incoming().front();
   sums_buffer_ = planner.temporary(sum_pieces(batch_) * in_ * kFloatBytes,
                                    planner.backward_moment(), "scratchpads");

@@ -5,26 +5,25 @@
 #include <array>
 
 #include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
 namespace {
 
-constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
-constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 /// Pixels of a step, two for each bf16 pair, and steps that are split at a time.
-constexpr std::int64_t kStepPoints = 2 * kBlock, kSteps = 4;
+constexpr std::int64_t kStepPoints = 2 * kLanes, kSteps = 4;
 
 /// A step's pixels of one block of channels; those after the last one are zeros.
 class StepRows {
  public:
   /// `count` pixels from `at` on; `count` may exceed those of a step.
   StepRows(const float* at, std::int64_t count)
-      : rows_{at, at + kTile, kBlock, kBlock, kSteps * 2 * kTile} {
+      : rows_{at, at + kTileWords, kLanes, kLanes, kSteps * 2 * kTileWords} {
     if (count >= kStepPoints) return;
-    std::fill(std::copy_n(at, count * kBlock, filled_.begin()), filled_.end(), 0.0F);
+    std::fill(std::copy_n(at, count * kLanes, filled_.begin()), filled_.end(), 0.0F);
     rows_.lower = filled_.data();
-    rows_.upper = count > kBlock ? filled_.data() + kTile : nullptr;
+    rows_.upper = count > kLanes ? filled_.data() + kTileWords : nullptr;
   }
   StepRows(const StepRows&) = delete;
   StepRows& operator=(const StepRows&) = delete;
@@ -32,11 +31,11 @@ class StepRows {
 
  private:
   Bf16x3Gemm::Rows rows_;
-  std::array<float, 2 * kTile> filled_;
+  std::array<float, 2 * kTileWords> filled_;
 };
 
 std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
-  return base::ceil_div(problem.image_of(side).channels, kBlock);
+  return base::ceil_div(problem.image_of(side).channels, kLanes);
 }
 
 }  // namespace
@@ -72,17 +71,18 @@ void Bf16x3Gradient::bind(const Arena& arena, Device& /*device*/, const Kernels&
 
 /// bf16 pairs of a thread's split blocks of both operands.
 std::int64_t Bf16x3Gradient::scratch_words() const {
-  return (out_ + split_.blocks_of_part()) * kSteps * kParts * kTile;
+  return (out_ + split_.blocks_of_part()) * kSteps * Bf16x3Gemm::kParts * kTileWords;
 }
 
 void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
                               float* diff_weights, bool add, std::uint32_t* scratch) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
-  const std::int64_t block_stride = points_ * kBlock;
+  const std::int64_t block_stride = points_ * kLanes;
   const std::int64_t panels = part.end_panel - part.first_panel;
-  const std::int64_t part_words = part.blocks() * kTile, panel_words = kSteps * kParts * kTile;
-  std::uint32_t* const columns = scratch + kSteps * kParts * part_words;
-  float* const sums = diff_weights + (part.first_panel * in_ + part.first_block) * kTile;
+  const std::int64_t part_words = part.blocks() * kTileWords,
+                     panel_words = kSteps * Bf16x3Gemm::kParts * kTileWords;
+  std::uint32_t* const columns = scratch + kSteps * Bf16x3Gemm::kParts * part_words;
+  float* const sums = diff_weights + (part.first_panel * in_ + part.first_block) * kTileWords;
   for (std::int64_t i = 0; i < samples.count; ++i) {
     const std::int64_t sample = samples.first + i;
     const float* const src = src_ + src_place_.row_of(sample, samples) * in_ * block_stride +
@@ -96,14 +96,16 @@ void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& sam
       for (std::int64_t step = 0; step < steps; ++step) {
         const std::int64_t point = first + step * kStepPoints, left = points_ - point;
         for (std::int64_t block = 0; block < part.blocks(); ++block) {
-          const StepRows rows_of_step(src + block * block_stride + point * kBlock, left);
-          tiles.split_transposed(rows_of_step.rows(),
-                                 scratch + step * kParts * part_words + block * kTile, part_words);
+          const StepRows rows_of_step(src + block * block_stride + point * kLanes, left);
+          tiles.split_transposed(
+              rows_of_step.rows(),
+              scratch + step * Bf16x3Gemm::kParts * part_words + block * kTileWords, part_words);
         }
         for (std::int64_t panel = 0; panel < panels; ++panel) {
-          const StepRows rows_of_step(diff_dst + panel * block_stride + point * kBlock, left);
-          tiles.split(rows_of_step.rows(), columns + panel * panel_words + step * kParts * kTile,
-                      kTile);
+          const StepRows rows_of_step(diff_dst + panel * block_stride + point * kLanes, left);
+          tiles.split(rows_of_step.rows(),
+                      columns + panel * panel_words + step * Bf16x3Gemm::kParts * kTileWords,
+                      kTileWords);
         }
       }
       tiles.multiply({.a = scratch,
@@ -112,9 +114,9 @@ void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& sam
                       .blocks = part.blocks(),
                       .panels = panels,
                       .steps = steps,
-                      .a_step = kParts * part_words,
+                      .a_step = Bf16x3Gemm::kParts * part_words,
                       .a_part = part_words},
-                     {sums, kTile, in_ * kTile, kBlock}, add || i > 0 || first > 0);
+                     {sums, kTileWords, in_ * kTileWords, kLanes}, add || i > 0 || first > 0);
     }
   }
 }

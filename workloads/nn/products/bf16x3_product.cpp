@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runner/base/ceil_div.h"
+#include "workloads/kernels/tiling.h"
 #include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
@@ -12,8 +13,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
-constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 constexpr std::int64_t kBeyond = Bf16x3Rows::kBeyond, kNone = -2;  ///< special row indices
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// Most columns of a strip, of windows and of single pixels. With weights of 32 channels, the split
@@ -50,7 +49,7 @@ std::int64_t Bf16x3Product::needed_rows() const {
 void Bf16x3Product::plan_strips(std::int64_t samples) {
   read_rows_ = {rows_, columns_, read_};
   const std::int64_t columns = columns_.count(0);
-  const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
+  const std::int64_t grain = taps_ > 1 ? kLanes : 2 * kLanes;
   const auto cut = [&](std::int64_t strips) {
     strip_ = base::ceil_div(base::ceil_div(columns, strips), grain) * grain;
     read_rows_.set_strip(strip_);
@@ -82,8 +81,8 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
                              const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
   const bool is_reverse = is_forward == problem.is_transposed();
-  const std::int64_t src = base::ceil_div(problem.image_of(Side::kSource).channels, kBlock);
-  const std::int64_t dst = base::ceil_div(problem.image_of(Side::kDestination).channels, kBlock);
+  const std::int64_t src = base::ceil_div(problem.image_of(Side::kSource).channels, kLanes);
+  const std::int64_t dst = base::ceil_div(problem.image_of(Side::kDestination).channels, kLanes);
   read_ = is_forward ? src : dst;
   written_ = is_forward ? dst : src;
   reads_in_ = !is_reverse;
@@ -105,16 +104,17 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
   from_ = from;
   to_ = to;
   parameter_ = problem.operation().weights;
-  tiles_buffer_ = planner.temporary(taps_ * written_ * steps_ * kParts * kTile * kWord, moment,
-                                    "converted layouts");
+  tiles_buffer_ =
+      planner.temporary(taps_ * written_ * steps_ * Bf16x3Gemm::kParts * kTileWords * kWord, moment,
+                        "converted layouts");
   scratch_buffer_ = planner.temporary(threads_ * scratch_words() * kWord, moment, "scratchpads");
 }
 
 std::int64_t Bf16x3Product::slot_words() const { return read_rows_.words(piece_); }
 
 std::int64_t Bf16x3Product::sums_floats() const {
-  if (is_gapped()) return 3 * strip_ * columns_.phase_count() * kBlock;
-  return std::max(written_ * kTile, 2 * strip_ * kBlock);
+  if (is_gapped()) return 3 * strip_ * columns_.phase_count() * kLanes;
+  return std::max(written_ * kTileWords, 2 * strip_ * kLanes);
 }
 
 std::int64_t Bf16x3Product::scratch_words() const {
@@ -141,18 +141,18 @@ void Bf16x3Product::bind(const Arena& arena, Device& /*device*/, const Kernels& 
 /// output channels.
 void Bf16x3Product::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                                std::uint32_t* to) const {
-  alignas(64) std::array<float, 2 * kTile> turned;
+  alignas(64) std::array<float, 2 * kTileWords> turned;
   std::array<const float*, 2> tiles = {};
   for (std::int64_t i = 0; i < 2 && 2 * step + i < read_; ++i) {
     const std::int64_t read = 2 * step + i;
     const std::int64_t block = reads_in_ ? written * read_ + read : read * written_ + written;
     const float*& tile = tiles[static_cast<std::size_t>(i)];
-    tile = weights_ + (block * taps_ + tap) * kTile;
+    tile = weights_ + (block * taps_ + tap) * kTileWords;
     if (reads_in_) continue;
-    kernels_->weight_tiles.transpose(tile, turned.data() + i * kTile);
-    tile = turned.data() + i * kTile;
+    kernels_->weight_tiles.transpose(tile, turned.data() + i * kTileWords);
+    tile = turned.data() + i * kTileWords;
   }
-  kernels_->bf16x3_gemm.split({tiles[0], tiles[1], kBlock, kBlock, 0}, to, kTile);
+  kernels_->bf16x3_gemm.split({tiles[0], tiles[1], kLanes, kLanes, 0}, to, kTileWords);
 }
 
 void Bf16x3Product::split_weights() const {
@@ -161,13 +161,14 @@ void Bf16x3Product::split_weights() const {
     for (const Phase& phase : phases_) {
       const auto& row_taps = rows_.phases[static_cast<std::size_t>(phase.row)];
       const auto& column_taps = columns_.phases[static_cast<std::size_t>(phase.column)];
-      std::uint32_t* to =
-          tiles_ + (phase.first_tile + written * phase.taps * steps_) * kParts * kTile;
+      std::uint32_t* to = tiles_ + (phase.first_tile + written * phase.taps * steps_) *
+                                       Bf16x3Gemm::kParts * kTileWords;
       for (std::int64_t first = 0; first < steps_; first += piece_) {
         for (const Bf16x3Axis::Tap& row : row_taps) {
           for (const Bf16x3Axis::Tap& column : column_taps) {
             const std::int64_t end = std::min(first + piece_, steps_);
-            for (std::int64_t step = first; step < end; ++step, to += kParts * kTile) {
+            for (std::int64_t step = first; step < end;
+                 ++step, to += Bf16x3Gemm::kParts * kTileWords) {
               split_tile(written, step, row.tap * row_taps_ + column.tap, to);
             }
           }
@@ -203,39 +204,39 @@ std::int64_t Bf16x3Product::cached_split_row(const float* from, std::int64_t row
 void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
                              float* to, Rows& rows) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
-  const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
+  const std::int64_t block_stride = rows_.to * columns_.to * kLanes;
   if (streams_) {
-    operands.blocks = base::ceil_div(count, kBlock);
-    tiles.multiply(operands, {rows.sums, kTile, strip_ * kBlock, kBlock}, false);
+    operands.blocks = base::ceil_div(count, kLanes);
+    tiles.multiply(operands, {rows.sums, kTileWords, strip_ * kLanes, kLanes}, false);
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
-      kernels_->stream_copy(rows.sums + panel * strip_ * kBlock,
-                            count * kBlock * std::int64_t{sizeof(float)},
+      kernels_->stream_copy(rows.sums + panel * strip_ * kLanes,
+                            count * kLanes * std::int64_t{sizeof(float)},
                             to + panel * block_stride);
     }
     return;
   }
-  const std::int64_t row_stride = columns_.phase_count() * kBlock;
-  const std::int64_t whole = count / kBlock, rest = count % kBlock;
+  const std::int64_t row_stride = columns_.phase_count() * kLanes;
+  const std::int64_t whole = count / kLanes, rest = count % kLanes;
   operands.blocks = whole;
   if (whole > 0) {
-    tiles.multiply(operands, {to, kBlock * row_stride, block_stride, row_stride}, first_step > 0);
+    tiles.multiply(operands, {to, kLanes * row_stride, block_stride, row_stride}, first_step > 0);
   }
   if (rest == 0) return;
-  operands.a += whole * kTile;
+  operands.a += whole * kTileWords;
   operands.blocks = 1;
   const auto for_each_rest = [&](const auto& move) {
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
       for (std::int64_t point = 0; point < rest; ++point) {
-        move(to + panel * block_stride + (whole * kBlock + point) * row_stride,
-             rows.sums + panel * kTile + point * kBlock);
+        move(to + panel * block_stride + (whole * kLanes + point) * row_stride,
+             rows.sums + panel * kTileWords + point * kLanes);
       }
     }
   };
   if (first_step > 0) {
-    for_each_rest([](float* place, float* sum) { std::copy_n(place, kBlock, sum); });
+    for_each_rest([](float* place, float* sum) { std::copy_n(place, kLanes, sum); });
   }
-  tiles.multiply(operands, {rows.sums, 0, kTile, kBlock}, first_step > 0);
-  for_each_rest([](float* place, float* sum) { std::copy_n(sum, kBlock, place); });
+  tiles.multiply(operands, {rows.sums, 0, kTileWords, kLanes}, first_step > 0);
+  for_each_rest([](float* place, float* sum) { std::copy_n(sum, kLanes, place); });
 }
 
 /// Writes one image row that has pixels, and the zero rows up to the next such row, with streaming
@@ -243,14 +244,14 @@ void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int
 void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
   const Phase& phase =
       *std::find_if(phases_.begin(), phases_.end(), [](const Phase& one) { return one.taps > 0; });
-  const std::int64_t step = columns_.phase_count(), strip = strip_ * step * kBlock;
+  const std::int64_t step = columns_.phase_count(), strip = strip_ * step * kLanes;
   const float* const zeros = rows.sums + 2 * strip;
   const std::int64_t first_column = group.first_column * step;
   const std::int64_t columns =
       std::min((group.first_column + group.columns) * step, columns_.to) - first_column;
   const auto write = [&](std::int64_t block, std::int64_t row, const float* numbers) {
-    float* const place = to + ((block * rows_.to + row) * columns_.to + first_column) * kBlock;
-    kernels_->stream_copy(numbers, columns * kBlock * std::int64_t{sizeof(float)}, place);
+    float* const place = to + ((block * rows_.to + row) * columns_.to + first_column) * kLanes;
+    kernels_->stream_copy(numbers, columns * kLanes * std::int64_t{sizeof(float)}, place);
   };
   const std::int64_t count =
       std::min(group.columns, columns_.count(phase.column) - group.first_column);
@@ -259,12 +260,13 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
   const GemmOffsets offset = {cached_split_row(from, read, group, 0, rows), 0};
   GemmOperands operands = operands_of(phase, 0, rows);
   operands.offsets = &offset;
-  operands.blocks = base::ceil_div(count, kBlock);
+  operands.blocks = base::ceil_div(count, kLanes);
   for (std::int64_t panel = 0; panel < written_; panel += 2) {
     operands.panels = std::min<std::int64_t>(2, written_ - panel);
-    operands.b = tiles_ + (phase.first_tile + panel * steps_) * kParts * kTile;
-    float* const sums = rows.sums + phase.column * kBlock;
-    kernels_->bf16x3_gemm.multiply(operands, {sums, kTile * step, strip, step * kBlock}, false);
+    operands.b = tiles_ + (phase.first_tile + panel * steps_) * Bf16x3Gemm::kParts * kTileWords;
+    float* const sums = rows.sums + phase.column * kLanes;
+    kernels_->bf16x3_gemm.multiply(operands, {sums, kTileWords * step, strip, step * kLanes},
+                                   false);
     for (std::int64_t i = 0; i < operands.panels; ++i) {
       for (std::int64_t row_phase = 0; row_phase < rows_.phase_count(); ++row_phase) {
         const std::int64_t row = group.first_row * rows_.phase_count() + row_phase;
@@ -279,7 +281,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
 GemmOperands Bf16x3Product::operands_of(const Phase& phase, std::int64_t first_step,
                                         const Rows& rows) const {
   return {.a = rows.words,
-          .b_panel = phase.taps * steps_ * kParts * kTile,
+          .b_panel = phase.taps * steps_ * Bf16x3Gemm::kParts * kTileWords,
           .steps = std::min(piece_, steps_ - first_step),
           .batch = phase.taps,
           .a_step = read_rows_.step_words(),
@@ -299,14 +301,14 @@ void Bf16x3Product::run_phase(const Phase& phase, const Group& group, std::int64
   for (std::int64_t panel = 0; panel < written_; panel += together) {
     operands.panels = std::min(together, written_ - panel);
     operands.b =
-        tiles_ +
-        (phase.first_tile + panel * phase.taps * steps_ + first_step * phase.taps) * kParts * kTile;
+        tiles_ + (phase.first_tile + panel * phase.taps * steps_ + first_step * phase.taps) *
+                     Bf16x3Gemm::kParts * kTileWords;
     operands.offsets = rows.taps.data();
     for (std::int64_t row = group.first_row; row < end_row; ++row) {
       const std::int64_t at =
           (panel * rows_.to + row * rows_.phase_count() + phase.row) * columns_.to +
           group.first_column * columns_.phase_count() + phase.column;
-      multiply(operands, count, first_step, to + at * kBlock, rows);
+      multiply(operands, count, first_step, to + at * kLanes, rows);
       operands.offsets += phase.taps;
     }
   }
@@ -326,7 +328,8 @@ void Bf16x3Product::run_group(const float* from, const Group& group, float* to, 
   for (std::int64_t first = 0; first < steps_; first += piece_) {
     if (piece_ < steps_) std::fill(rows.rows.begin(), rows.rows.end(), kNone);
     for (const Phase& phase : phases_) {
-      const std::int64_t tap_words = std::min(piece_, steps_ - first) * kParts * kTile;
+      const std::int64_t tap_words =
+          std::min(piece_, steps_ - first) * Bf16x3Gemm::kParts * kTileWords;
       rows.taps.clear();
       for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
         std::int64_t weights = 0;
@@ -351,8 +354,8 @@ void Bf16x3Product::run(const Samples& samples, bool /*adds*/) {
   const std::int64_t columns = columns_.count(0), rows = rows_.count(0);
   const std::int64_t strips = base::ceil_div(columns, strip_),
                      groups = base::ceil_div(rows, group_);
-  const std::int64_t sample_from = rows_.from * columns_.from * read_ * kBlock;
-  const std::int64_t sample_to = rows_.to * columns_.to * written_ * kBlock;
+  const std::int64_t sample_from = rows_.from * columns_.from * read_ * kLanes;
+  const std::int64_t sample_to = rows_.to * columns_.to * written_ * kLanes;
   const std::int64_t all = samples.count * strips * groups;
   streams_ = piece_ == steps_ && phases_.size() == 1 &&
              stores_of<float>(samples.count * sample_to, true) == Stores::kStreamed;

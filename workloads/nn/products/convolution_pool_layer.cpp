@@ -12,6 +12,7 @@
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "workloads/kernels/volume_kernels.h"
+#include "workloads/nn/precision.h"
 #include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/volume_gradient.h"
 #include "workloads/nn/products/volume_weights.h"
@@ -20,8 +21,6 @@ namespace nn {
 namespace {
 
 using dnnl::memory;
-
-constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 /// Calls body(item) for all items, which threads take one by one. Meanwhile the first thread polls
 /// `exchange`, unless it is null.

@@ -19,8 +19,7 @@
 namespace nn {
 namespace {
 
-constexpr auto kForward = ConvolutionProduct::kForward;
-constexpr auto kSource = ConvolutionProduct::kSourceGradient;
+using enum ConvolutionProduct;
 
 [[noreturn]] void refuse(Method method) {
   throw base::Error(base::ExitCode::kInternal,
@@ -37,21 +36,22 @@ std::unique_ptr<Product> make_source_gradient(Planner& planner, Method method,
   const ValuePlace diff_src = {places.diff_src, false};
   switch (method) {
     case Method::kDirectTiles:
-      return std::make_unique<DirectProduct>(planner, problem, layouts, kSource, moment,
+      return std::make_unique<DirectProduct>(planner, problem, layouts, kSourceGradient, moment,
                                              places.diff_dst, diff_src);
     case Method::kGapped:
       return std::make_unique<GappedGradient>(planner, problem, layouts, places.diff_dst,
                                               places.diff_src);
     case Method::kBf16x3:
-      return std::make_unique<Bf16x3Product>(planner, problem, kSource, slices.sizes().back(),
-                                             moment, places.diff_dst, diff_src);
+      return std::make_unique<Bf16x3Product>(planner, problem, kSourceGradient,
+                                             slices.sizes().back(), moment, places.diff_dst,
+                                             diff_src);
     case Method::kPadded:
-      return std::make_unique<PaddedProduct>(planner, problem, kSource, slices, moment, layouts.dst,
-                                             places.diff_dst, layouts.src, diff_src);
+      return std::make_unique<PaddedProduct>(planner, problem, kSourceGradient, slices, moment,
+                                             layouts.dst, places.diff_dst, layouts.src, diff_src);
     case Method::kLibrary: {
       const auto* const library = dynamic_cast<const LibraryWeights*>(&weights);
       return std::make_unique<LibraryProduct>(
-          planner, kSource, problem, layouts, slices, moment, diff_src, places.diff_dst,
+          planner, kSourceGradient, problem, layouts, slices, moment, diff_src, places.diff_dst,
           library != nullptr ? library->primitives().front() : nullptr);
     }
     default:

@@ -12,9 +12,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kRows = TileGemm::kRows;
-constexpr std::int64_t kTileWords = kLanes * kLanes;
-
 bool has_single_points(const Operation& operation) {
   const auto are = [](const std::vector<std::int64_t>& all, std::int64_t number) {
     return std::all_of(all.begin(), all.end(), [=](std::int64_t one) { return one == number; });
@@ -54,8 +51,8 @@ DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem
   threads_ = planner.threads();
   const std::int64_t read = is_forward ? src.channels : dst.channels;
   const std::int64_t written = is_forward ? dst.channels : src.channels;
-  windows_.parts = read / kRows;
-  windows_.has_half = read % kRows != 0;
+  windows_.parts = read / TileGemm::kRows;
+  windows_.has_half = read % TileGemm::kRows != 0;
   windows_.channels = written;
   windows_.point_step = read * (is_forward ? stride[1] : 1);
   // Forward [out / 16][in / 32][16 pairs][16][2], else [out / 32][in / 16][16 pairs][16][2].
@@ -64,7 +61,8 @@ DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem
   wanted_ = {given_.dims(), memory::data_type::bf16,
              is_forward ? Tag::OIhw16i16o2i : Tag::OIhw16o16i2o};
   windows_.part_words = is_forward ? kTileWords : written / kLanes * kTileWords;
-  windows_.panel_words = is_forward ? base::ceil_div(read, kRows) * kTileWords : kTileWords;
+  windows_.panel_words =
+      is_forward ? base::ceil_div(read, TileGemm::kRows) * kTileWords : kTileWords;
   parameter_ = problem.operation().weights;
   copy_ = planner.copy_weights(parameter_, wanted_);
   if (copy_) return;

@@ -9,8 +9,7 @@
 namespace nn {
 namespace {
 
-constexpr std::int64_t kPanels = PairGemm::kPanels;
-constexpr std::int64_t kPanelChannels = kPanels * kLanes;
+constexpr std::int64_t kPanelChannels = PairGemm::kPanels * kLanes;
 
 std::int64_t blocks_in(const InnerProductGradient::Shape& shape) {
   return base::ceil_div(shape.in, kLanes);
@@ -36,7 +35,7 @@ std::int64_t InnerProductGradient::piece() const {
 }
 
 std::int64_t InnerProductGradient::scratch_words() const {
-  return (split_.blocks_of_part() + kPanels) * piece() * kLanes;
+  return (split_.blocks_of_part() + PairGemm::kPanels) * piece() * kLanes;
 }
 
 std::int64_t InnerProductGradient::scratch_bytes() const {
@@ -63,18 +62,21 @@ void InnerProductGradient::run_part(const WeightsSplit::Part& part, const Bf16* 
   };
   for (std::int64_t first = 0; first < pairs(); first += piece()) {
     const std::int64_t count = std::min(piece(), pairs() - first);
-    for (std::int64_t block = part.first_block; block < part.end_block; block += kPanels) {
-      const std::int64_t together = std::min(kPanels, part.end_block - block);
+    for (std::int64_t block = part.first_block; block < part.end_block;
+         block += PairGemm::kPanels) {
+      const std::int64_t together =
+          std::min<std::int64_t>(PairGemm::kPanels, part.end_block - block);
       pack(src, shape_.in, {block, together}, first, words_of(block));
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-      pack(diff_dst, shape_.out, {panel * kPanels, kPanels}, first, panel_words);
+      pack(diff_dst, shape_.out, {panel * PairGemm::kPanels, PairGemm::kPanels}, first,
+           panel_words);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
         kernels_->pair_gemm.multiply(
             {.a = words_of(block),
              .b = panel_words,
              .b_panel = stride,
-             .panels = kPanels,
+             .panels = PairGemm::kPanels,
              .steps = count},
             {diff_weights + (panel * blocks_in(shape_) + block) * kTile, 0, kLanes, kPanelChannels},
             add || first > 0);

@@ -19,10 +19,7 @@ namespace nn {
 namespace {
 
 using base::InstructionSet;
-
-constexpr auto kForward = ConvolutionProduct::kForward;
-constexpr auto kSource = ConvolutionProduct::kSourceGradient;
-constexpr auto kWeights = ConvolutionProduct::kWeightsGradient;
+using enum ConvolutionProduct;
 
 std::int64_t channels_of(const ConvolutionProblem& problem, Side side) {
   return problem.image_of(side).channels;
@@ -113,39 +110,41 @@ bool supports_weights(const ConvolutionProblem& problem, const ConvolutionLayout
 
 /// Measured on two cores: "Xeon" has AMX tiles, "EPYC" (Zen 5) only avx512_bf16. DeepCAM: batch 2
 /// of 768x1152 pixels; ResNet-50: batch 32 of 224x224. A row is kept while it saves 2 % of a step.
-const MethodRow kRows[] = {
+const MethodRow kMethodRows[] = {
     {kForward, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
      "the only way of such values"},
-    {kSource, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
-     "the only way of such values"},
-    {kWeights, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
-     "the only way of such values"},
+    {kSourceGradient, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports,
+     nullptr, "the only way of such values"},
+    {kWeightsGradient, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports,
+     nullptr, "the only way of such values"},
     {kForward, Method::kDirectTiles, InstructionSet::kAmx, DirectProduct::supports,
      are_channels_few,
      "Xeon: from 64 and 128 channels to 128 the library takes 2.1 and 1.7 times as long, as its "
      "stores read every line first"},
-    {kSource, Method::kDirectTiles, InstructionSet::kAmx, supports_direct_source, are_channels_few,
-     "as forward"},
-    {kSource, Method::kGapped, InstructionSet::kAmx, GappedGradient::supports, nullptr,
+    {kSourceGradient, Method::kDirectTiles, InstructionSet::kAmx, supports_direct_source,
+     are_channels_few, "as forward"},
+    {kSourceGradient, Method::kGapped, InstructionSet::kAmx, GappedGradient::supports, nullptr,
      "Xeon: ResNet-50 in bf16 40.1 samples/s, library 39.1: 2.5 % of a step"},
     {kForward, Method::kBf16x3, InstructionSet::kAmx, Bf16x3Product::supports, pays_bf16x3,
      "Xeon: DeepCAM in f32 0.227 samples/s, library 0.182; of 1x1 the library takes as long for "
      "128 to 256 channels, and less for fewer"},
-    {kSource, Method::kBf16x3, InstructionSet::kAmx, Bf16x3Product::supports, pays_bf16x3_source,
-     "as forward"},
+    {kSourceGradient, Method::kBf16x3, InstructionSet::kAmx, Bf16x3Product::supports,
+     pays_bf16x3_source, "as forward"},
     {kForward, Method::kPadded, InstructionSet::kBaseline, PaddedProduct::supports, nullptr,
      "Xeon: DeepCAM's rates 12 and 18 in f32 812 ms, library, by im2col, 1207: 3.5 % of a step"},
-    {kSource, Method::kPadded, InstructionSet::kBaseline, PaddedProduct::supports, nullptr,
+    {kSourceGradient, Method::kPadded, InstructionSet::kBaseline, PaddedProduct::supports, nullptr,
      "as forward"},
-    {kWeights, Method::kBf16x3, InstructionSet::kAmx, Bf16x3Gradient::supports, pays_bf16x3_weights,
-     "as forward"},
-    {kWeights, Method::kPairs, InstructionSet::kAvx512Bf16, supports_weights<Method::kPairs>,
-     pays_pairs,
+    {kWeightsGradient, Method::kBf16x3, InstructionSet::kAmx, Bf16x3Gradient::supports,
+     pays_bf16x3_weights, "as forward"},
+    {kWeightsGradient, Method::kPairs, InstructionSet::kAvx512Bf16,
+     supports_weights<Method::kPairs>, pays_pairs,
      "EPYC: DeepCAM in bf16 0.94 of the library's convolutions, library 0.75, which takes as long "
      "for windows without a stride, but those of small images"},
-    {kWeights, Method::kTileStrips, InstructionSet::kAmx, supports_weights<Method::kTileStrips>,
-     pays_tile_strips, "Xeon: many pixels of few channels, which threads cannot share evenly"},
-    {kWeights, Method::kTiles, InstructionSet::kAmx, supports_weights<Method::kTiles>, pays_tiles,
+    {kWeightsGradient, Method::kTileStrips, InstructionSet::kAmx,
+     supports_weights<Method::kTileStrips>, pays_tile_strips,
+     "Xeon: many pixels of few channels, which threads cannot share evenly"},
+    {kWeightsGradient, Method::kTiles, InstructionSet::kAmx, supports_weights<Method::kTiles>,
+     pays_tiles,
      "Xeon: of 1x1, 728 channels, the library takes three times as long; backward passes of "
      "ResNet-50's 3x3 windows, batch 32, with a stride 18, 15, 18 ms, library 18, 20, 33; of 7x7 "
      "pixels 12, library 17"},
@@ -221,12 +220,12 @@ Method layer_method(const Operation& operation, const Planner& planner) {
   return Method::kLibrary;
 }
 
-std::span<const MethodRow> method_rows() { return kRows; }
+std::span<const MethodRow> method_rows() { return kMethodRows; }
 
 std::vector<Method> permitted_methods(ConvolutionProduct product, const ConvolutionProblem& problem,
                                       const ConvolutionLayouts& layouts, const Planner& planner) {
   std::vector<Method> all;
-  for (const MethodRow& row : kRows) {
+  for (const MethodRow& row : kMethodRows) {
     if (row.product != product || !can_make(row, problem, layouts, planner)) continue;
     if (row.method == Method::kWidened) return {row.method};
     all.push_back(row.method);
@@ -241,7 +240,7 @@ Method choose_method(ConvolutionProduct product, const ConvolutionProblem& probl
     const std::vector<Method> all = permitted_methods(product, problem, layouts, planner);
     if (std::ranges::count(all, *wish) > 0) return *wish;
   }
-  for (const MethodRow& row : kRows) {
+  for (const MethodRow& row : kMethodRows) {
     if (row.product != product || !can_make(row, problem, layouts, planner)) continue;
     if (row.pays == nullptr || row.pays(problem, layouts, planner)) return row.method;
   }
@@ -253,12 +252,12 @@ MethodChoice choose_methods(const ConvolutionProblem& problem, ConvolutionLayout
   layouts.weights = tiled_weights_desc(problem.weights_dims());
   MethodChoice choice;
   choice.forward = choose_method(kForward, problem, layouts, planner);
-  choice.source_gradient = choose_method(kSource, problem, layouts, planner);
+  choice.source_gradient = choose_method(kSourceGradient, problem, layouts, planner);
   if (!needs_tiled_weights(choice.forward) && !needs_tiled_weights(choice.source_gradient)) {
     layouts.weights = library_weights_desc(problem, planner);
   }
   if (planner.training())
-    choice.weights_gradient = choose_method(kWeights, problem, layouts, planner);
+    choice.weights_gradient = choose_method(kWeightsGradient, problem, layouts, planner);
   return choice;
 }
 

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <string>
 
+#include "workloads/kernels/tiling.h"
+
 namespace nn {
 namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kBlock = 16;
-constexpr std::int64_t kTile = kBlock * kBlock;
-
 bool is_whole_blocks(const memory::desc& desc) {
-  return is_blocked_floats(desc) && desc.dims()[1] % kBlock == 0;
+  return is_blocked_floats(desc) && desc.dims()[1] % kLanes == 0;
 }
 
 /// The product as a forward convolution from `in` to `out` channels. oneDNN pads rows above and
@@ -142,18 +141,18 @@ void PaddedProduct::bind(const Arena& arena, Device& device, const Kernels& kern
 }
 
 void PaddedProduct::pad(const Samples& samples) const {
-  const std::int64_t blocks = from_layout_.blocks, row_size = padded_columns_ * kBlock;
+  const std::int64_t blocks = from_layout_.blocks, row_size = padded_columns_ * kLanes;
 #pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t i = 0; i < samples.count; ++i) {
     for (std::int64_t block = 0; block < blocks; ++block) {
       for (std::int64_t row = 0; row < rows_; ++row) {
         const std::int64_t sample = from_.row_of(samples.first + i, samples);
         const float* const from =
-            source_ + from_layout_.offset(sample, block) + row * columns_ * kBlock;
+            source_ + from_layout_.offset(sample, block) + row * columns_ * kLanes;
         float* const to = padded_ + ((i * blocks + block) * rows_ + row) * row_size;
-        std::fill_n(to, before_ * kBlock, 0.0F);
-        std::copy_n(from, columns_ * kBlock, to + before_ * kBlock);
-        std::fill(to + (before_ + columns_) * kBlock, to + row_size, 0.0F);
+        std::fill_n(to, before_ * kLanes, 0.0F);
+        std::copy_n(from, columns_ * kLanes, to + before_ * kLanes);
+        std::fill(to + (before_ + columns_) * kLanes, to + row_size, 0.0F);
       }
     }
   }
@@ -162,14 +161,15 @@ void PaddedProduct::pad(const Samples& samples) const {
 /// Transposes [out / 16][in / 16][taps][16 in][16 out] to [in / 16][out / 16][taps][16 out][16 in],
 /// the last tap first.
 void PaddedProduct::transpose_weights() const {
-  const std::int64_t outs = out_ / kBlock, ins = in_ / kBlock;
+  const std::int64_t outs = out_ / kLanes, ins = in_ / kLanes;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t in = 0; in < ins; ++in) {
     for (std::int64_t out = 0; out < outs; ++out) {
-      const float* const from = weights_ + (out * ins + in) * taps_ * kTile;
-      float* const to = transposed_ + (in * outs + out) * taps_ * kTile;
+      const float* const from = weights_ + (out * ins + in) * taps_ * kTileWords;
+      float* const to = transposed_ + (in * outs + out) * taps_ * kTileWords;
       for (std::int64_t tap = 0; tap < taps_; ++tap) {
-        kernels_->weight_tiles.transpose(from + tap * kTile, to + (taps_ - 1 - tap) * kTile);
+        kernels_->weight_tiles.transpose(from + tap * kTileWords,
+                                         to + (taps_ - 1 - tap) * kTileWords);
       }
     }
   }

@@ -20,23 +20,36 @@ namespace nn {
 namespace {
 
 using dnnl::memory;
-using Product = ProductTime::Product;
-constexpr std::array kProducts = {Product::kForward, Product::kDataGradient,
-                                  Product::kWeightsGradient};
+using ProductKind = ProductTime::Product;
+constexpr std::array kProducts = {ProductKind::kForward, ProductKind::kDataGradient,
+                                  ProductKind::kWeightsGradient};
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 /// Maps a transposed convolution's product to the product of oneDNN's convolution that computes it.
-Product transposed(Product product) {
-  if (product == Product::kForward) return Product::kDataGradient;
-  return product == Product::kDataGradient ? Product::kForward : product;
+ProductKind transposed(ProductKind product) {
+  if (product == ProductKind::kForward) return ProductKind::kDataGradient;
+  return product == ProductKind::kDataGradient ? ProductKind::kForward : product;
+}
+
+}  // namespace
+
+const char* to_string(ProductTime::Product product) {
+  switch (product) {
+    case ProductKind::kForward:
+      return "forward";
+    case ProductKind::kDataGradient:
+      return "data";
+    default:
+      return "weights";
+  }
 }
 
 /// A primitive and its operands.
-struct Run {
-  Product product = Product::kForward;
+struct ProductLimit::Run {
+  ProductKind product = ProductKind::kForward;
   dnnl::primitive primitive;
   memory::desc src, weights, dst, scratch;
   int src_argument = 0, weights_argument = 0, dst_argument = 0;
@@ -45,8 +58,8 @@ struct Run {
   double best_s = std::numeric_limits<double>::infinity();
 
   const memory::desc& result() const {
-    if (product == Product::kForward) return dst;
-    return product == Product::kDataGradient ? src : weights;
+    if (product == ProductKind::kForward) return dst;
+    return product == ProductKind::kDataGradient ? src : weights;
   }
   std::int64_t written_bytes() const { return page_bytes(result()) + page_bytes(scratch); }
   std::int64_t read_bytes() const {
@@ -73,19 +86,6 @@ struct Run {
   }
 };
 
-}  // namespace
-
-const char* to_string(ProductTime::Product product) {
-  switch (product) {
-    case Product::kForward:
-      return "forward";
-    case Product::kDataGradient:
-      return "data";
-    default:
-      return "weights";
-  }
-}
-
 /// A shape that one or several layers of the network have.
 struct ProductLimit::Problem {
   memory::dims src, weights, dst;
@@ -101,7 +101,7 @@ struct ProductLimit::Problem {
            stride == other.stride && skipped == other.skipped && begin == other.begin &&
            end == other.end && plain_input == other.plain_input;
   }
-  std::optional<Run>& run(Product product) { return runs[static_cast<std::size_t>(product)]; }
+  std::optional<Run>& run(ProductKind product) { return runs[static_cast<std::size_t>(product)]; }
 
   void prepare(const dnnl::engine& engine, Precision precision);
 
@@ -110,30 +110,31 @@ struct ProductLimit::Problem {
   void prepare_inner_product(const dnnl::engine& engine, Precision precision);
   template <class Primitive, class Description>
   void add_forward(const Description& what) {
-    run(Product::kForward) =
-        Run{Product::kForward, Primitive(what),        what.src_desc(), what.weights_desc(),
-            what.dst_desc(),   what.scratchpad_desc(), DNNL_ARG_SRC,    DNNL_ARG_WEIGHTS,
-            DNNL_ARG_DST,      what.impl_info_str()};
+    run(ProductKind::kForward) =
+        Run{ProductKind::kForward, Primitive(what),        what.src_desc(), what.weights_desc(),
+            what.dst_desc(),       what.scratchpad_desc(), DNNL_ARG_SRC,    DNNL_ARG_WEIGHTS,
+            DNNL_ARG_DST,          what.impl_info_str()};
   }
   template <class Primitive, class Description>
   void add_data(const Description& what) {
-    run(Product::kDataGradient) = Run{
-        Product::kDataGradient, Primitive(what),        what.diff_src_desc(), what.weights_desc(),
-        what.diff_dst_desc(),   what.scratchpad_desc(), DNNL_ARG_DIFF_SRC,    DNNL_ARG_WEIGHTS,
-        DNNL_ARG_DIFF_DST,      what.impl_info_str()};
+    run(ProductKind::kDataGradient) =
+        Run{ProductKind::kDataGradient, Primitive(what),      what.diff_src_desc(),
+            what.weights_desc(),        what.diff_dst_desc(), what.scratchpad_desc(),
+            DNNL_ARG_DIFF_SRC,          DNNL_ARG_WEIGHTS,     DNNL_ARG_DIFF_DST,
+            what.impl_info_str()};
   }
   template <class Primitive, class Description>
   void add_weights(const Description& what) {
-    run(Product::kWeightsGradient) = Run{Product::kWeightsGradient,
-                                         Primitive(what),
-                                         what.src_desc(),
-                                         what.diff_weights_desc(),
-                                         what.diff_dst_desc(),
-                                         what.scratchpad_desc(),
-                                         DNNL_ARG_SRC,
-                                         DNNL_ARG_DIFF_WEIGHTS,
-                                         DNNL_ARG_DIFF_DST,
-                                         what.impl_info_str()};
+    run(ProductKind::kWeightsGradient) = Run{ProductKind::kWeightsGradient,
+                                             Primitive(what),
+                                             what.src_desc(),
+                                             what.diff_weights_desc(),
+                                             what.diff_dst_desc(),
+                                             what.scratchpad_desc(),
+                                             DNNL_ARG_SRC,
+                                             DNNL_ARG_DIFF_WEIGHTS,
+                                             DNNL_ARG_DIFF_DST,
+                                             what.impl_info_str()};
   }
 };
 
@@ -155,7 +156,7 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
        any_desc(dst, type), stride, skipped, begin, end},
       user_scratchpad(), engine);
   add_forward<dnnl::convolution_forward>(forward);
-  if (data_gradient && !run(Product::kDataGradient)) {
+  if (data_gradient && !run(ProductKind::kDataGradient)) {
     add_data<dnnl::convolution_backward_data>(dnnl::convolution_backward_data::primitive_desc(
         {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
          skipped, begin, end},
@@ -176,7 +177,7 @@ void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Pr
       {dnnl::prop_kind::forward_training, in, any_desc(weights, type), any_desc(dst, type)},
       user_scratchpad(), engine);
   add_forward<dnnl::inner_product_forward>(forward);
-  if (data_gradient && !run(Product::kDataGradient)) {
+  if (data_gradient && !run(ProductKind::kDataGradient)) {
     add_data<dnnl::inner_product_backward_data>(dnnl::inner_product_backward_data::primitive_desc(
         {any_desc(src, type), any_desc(weights, type), any_desc(dst, type)}, user_scratchpad(),
         engine, forward));
@@ -297,8 +298,8 @@ std::vector<ProductTime> ProductLimit::times() const {
   std::vector<ProductTime> all;
   for (const Use& use : uses_) {
     Problem& problem = *problems_[use.problem];
-    for (const Product product : kProducts) {
-      if (product == Product::kDataGradient && !use.data_gradient) continue;
+    for (const ProductKind product : kProducts) {
+      if (product == ProductKind::kDataGradient && !use.data_gradient) continue;
       const Run& run = *problem.run(use.is_transposed ? transposed(product) : product);
       all.push_back(
           {use.layer, product, run.best_s, problem.flops, problem.bytes, run.implementation});

@@ -47,6 +47,7 @@ class ProductLimit {
   std::vector<ProductTime> times() const;
 
  private:
+  struct Run;
   struct Problem;
   struct Use {
     std::string layer;

@@ -9,6 +9,7 @@
 #include "workloads/kernels/stores.h"
 #include "workloads/kernels/tiling.h"
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/precision.h"
 #include "workloads/nn/products/line_vector.h"
 #include "workloads/nn/products/weights_gradient_tiles.h"
 
@@ -16,9 +17,6 @@ namespace nn {
 namespace {
 
 using dnnl::memory;
-
-constexpr std::int64_t kRows = TileGemm::kRows;  ///< also the elements of a tile row
-constexpr std::int64_t kTileWords = kLanes * kLanes;
 
 /// Also true of a single block that holds all channels.
 bool has_channels_last(const memory::desc& desc) {
@@ -66,10 +64,12 @@ class StemLayer final : public Layer {
   /// Elements of one row of a window.
   std::int64_t row_elements() const { return operation_.kernel[1] * from_.channels; }
   /// Elements read for one row of a window: at least a tile row.
-  std::int64_t read_elements() const { return std::max(row_elements(), kRows); }
+  std::int64_t read_elements() const {
+    return std::max<std::int64_t>(row_elements(), TileGemm::kRows);
+  }
   std::int64_t blocks() const { return read_elements() / kLanes; }
   /// Tiles of one row of a window, the last of which may be half a tile.
-  std::int64_t parts() const { return base::ceil_div(read_elements(), kRows); }
+  std::int64_t parts() const { return base::ceil_div(read_elements(), TileGemm::kRows); }
   /// Elements that a strip's windows read: of one source row, and of all.
   std::int64_t source_row_elements() const;
   std::int64_t strip_elements() const;
@@ -122,7 +122,6 @@ StemLayer::StemLayer(const Operation& operation, Planner& planner)
 void StemLayer::plan_backward(Planner& planner) {
   diff_dst_.place = {planner.incoming().front(), false};
   const std::int64_t slice = planner.backward_slices().sizes().back();
-  constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
   sums_buffer_ = planner.temporary(slice * strips() * sums() * kFloatBytes,
                                    planner.backward_moment(), "sums of gradients");
   target_.plan(planner, operation_.dst.channels * lines() * row_elements() * kFloatBytes);
@@ -196,8 +195,8 @@ void StemLayer::pack_weights() {
   std::size_t at = 0;
   for (std::int64_t i = 0; i < lines() * parts() * out_panels(); ++i) {
     const std::int64_t panel = i % out_panels(), line = i / out_panels() / parts();
-    const std::int64_t first = i / out_panels() % parts() * kRows;
-    for (std::int64_t number = first; number < first + kRows; number += 2) {
+    const std::int64_t first = i / out_panels() % parts() * TileGemm::kRows;
+    for (std::int64_t number = first; number < first + TileGemm::kRows; number += 2) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         const std::int64_t out = panel * kLanes + lane;
         packed_[at++] = bits_of(out, line, number) | bits_of(out, line, number + 1) << 16;
@@ -214,8 +213,8 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   windows.row_step = operation_.stride[0] * source_row_elements();
   windows.point_step = operation_.stride[1] * from_.channels;
   windows.lines = lines();
-  windows.parts = read_elements() / kRows;
-  windows.has_half = read_elements() % kRows != 0;
+  windows.parts = read_elements() / TileGemm::kRows;
+  windows.has_half = read_elements() % TileGemm::kRows != 0;
   windows.channels = channels;
   windows.part_words = out_panels() * kTileWords;
   windows.panel_words = kTileWords;
@@ -306,7 +305,7 @@ bool suits_stem(const Operation& operation, const Planner& planner) {
   return (src == plain || has_channels_last(src)) &&
          planner.compute_type(operation.name) == memory::data_type::bf16 && !is_atrous(operation) &&
          operation.padding.begin[1] < operation.kernel[1] &&
-         (numbers <= kRows || (numbers <= kMostNumbers && numbers % kLanes == 0)) &&
+         (numbers <= TileGemm::kRows || (numbers <= kMostNumbers && numbers % kLanes == 0)) &&
          operation.dst.channels % kLanes == 0;
 }
 

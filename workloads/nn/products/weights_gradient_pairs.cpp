@@ -8,12 +8,6 @@
 #include "workloads/kernels/tiling.h"
 
 namespace nn {
-namespace {
-
-constexpr std::int64_t kPanels = PairGemm::kPanels;
-
-}  // namespace
-
 /// Lines of one image, or all lines of several.
 struct PairGradient::Piece {
   std::int64_t image = 0, images = 0, line = 0, lines = 0;
@@ -22,15 +16,15 @@ struct PairGradient::Piece {
 
 bool PairGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
   if (!kernels.has_pairs()) return false;
-  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
-  return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
+  if (shape.in % kLanes != 0 || shape.out % (PairGemm::kPanels * kLanes) != 0) return false;
+  return WeightsSplit::fits(shape.out / (PairGemm::kPanels * kLanes), shape.in / kLanes, threads);
 }
 
 /// Pieces are sized so that a panel's pairs stay in the L1 cache while they are multiplied with all
 /// blocks and taps. Blocks are packed for each column of a window.
 PairGradient::PairGradient(const WindowShape& shape, int threads, const Kernels& kernels)
     : shape_(shape),
-      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads,
+      split_(shape.out / (PairGemm::kPanels * kLanes), shape.in / kLanes, threads,
              shape.taps() > 1 || shape.in > shape.out),
       kernels_(&kernels) {
   constexpr std::int64_t kPairs = 128;
@@ -41,7 +35,7 @@ PairGradient::PairGradient(const WindowShape& shape, int threads, const Kernels&
   most_lines_ = base::ceil_div(lines, strips);
 }
 
-std::int64_t PairGradient::panels() const { return shape_.out / (kPanels * kLanes); }
+std::int64_t PairGradient::panels() const { return shape_.out / (PairGemm::kPanels * kLanes); }
 std::int64_t PairGradient::blocks() const { return shape_.in / kLanes; }
 std::int64_t PairGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
 std::int64_t PairGradient::met_lines(std::int64_t lines) const {
@@ -52,7 +46,7 @@ std::int64_t PairGradient::from_words() const {
   return shape_.columns.kernel * most_images_ * met_lines(most_lines_) * line_words();
 }
 std::int64_t PairGradient::scratch_words() const {
-  return kPanels * to_words() + split_.blocks_of_part() * from_words();
+  return PairGemm::kPanels * to_words() + split_.blocks_of_part() * from_words();
 }
 std::int64_t PairGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
@@ -72,12 +66,12 @@ PairGradient::Piece PairGradient::piece_of(std::int64_t image, std::int64_t imag
 
 void PairGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
                            std::uint32_t* pairs) const {
-  const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
-  for (std::int64_t i = 0; i < kPanels; ++i) {
+  const std::int64_t width = shape_.columns.to, all_blocks = panels() * PairGemm::kPanels;
+  for (std::int64_t i = 0; i < PairGemm::kPanels; ++i) {
     std::uint32_t* next = pairs + i * to_words();
     for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
-      const Bf16* const plane =
-          to + (image * all_blocks + panel * kPanels + i) * shape_.rows.to * width * kLanes;
+      const Bf16* const plane = to + (image * all_blocks + panel * PairGemm::kPanels + i) *
+                                         shape_.rows.to * width * kLanes;
       for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
         kernels_->pair_gemm.pack_points({plane + line * width * kLanes, width, 0, 1, width}, next);
         next += line_words();
@@ -112,11 +106,10 @@ void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& 
 /// Multiplies all taps of a panel and a block, whose weights begin at `diff_weights`.
 void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, const Piece& piece,
                             float* diff_weights, bool add) const {
-  constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
   GemmOperands operands = {.b = to,
                            .b_panel = to_words(),
-                           .panels = kPanels,
+                           .panels = PairGemm::kPanels,
                            .steps = line_words() / kLanes,
                            .offsets = piece.offsets.data(),
                            .batch = std::ssize(piece.offsets)};
@@ -126,7 +119,8 @@ void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, 
       const std::int64_t tap = row * shape_.columns.kernel + column;
       operands.a = from + column * (from_words() / shape_.columns.kernel) + row * line_words();
       kernels_->pair_gemm.multiply(
-          operands, {diff_weights + tap * kTile, 0, blocks() * taps * kTile, kLanes}, add);
+          operands, {diff_weights + tap * kTileWords, 0, blocks() * taps * kTileWords, kLanes},
+          add);
     }
   }
 }
@@ -134,7 +128,6 @@ void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, 
 void PairGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                             std::int64_t samples, float* diff_weights, bool add,
                             std::uint32_t* scratch) const {
-  constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
   std::uint32_t* const to_pairs = scratch + part.blocks() * from_words();
   const auto from_pairs = [&](std::int64_t block) {
@@ -150,9 +143,10 @@ void PairGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
       for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         pack_to(to, panel, piece, to_pairs);
         for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-          multiply(to_pairs, from_pairs(block), piece,
-                   diff_weights + (panel * kPanels * blocks() + block) * taps * kTile,
-                   add || image > 0 || line > 0);
+          multiply(
+              to_pairs, from_pairs(block), piece,
+              diff_weights + (panel * PairGemm::kPanels * blocks() + block) * taps * kTileWords,
+              add || image > 0 || line > 0);
         }
       }
     }

@@ -12,14 +12,10 @@
 namespace nn {
 namespace {
 
-constexpr std::int64_t kPanels = TileGemm::kPanels;
-constexpr std::int64_t kRows = TileGemm::kRows;
-constexpr std::int64_t kTileWords = kLanes * kLanes;
-
 /// Tiles of a piece, along k: four panels stay in the L1 cache while they are multiplied with all
 /// blocks, and sums are seldom read again.
 constexpr std::int64_t kPieceTiles = 8;
-constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
+constexpr std::int64_t kPiecePoints = kPieceTiles * TileGemm::kRows;
 
 /// Pixels of a strip, independent of the number of threads.
 constexpr std::int64_t kStripPoints = 4096;
@@ -29,14 +25,14 @@ constexpr std::int64_t kStripPoints = 4096;
 /// Pixels of `to`, counted through all samples, and `next` pixels after them to prefetch.
 struct TileGradient::Piece {
   std::int64_t first = 0, count = 0, next = 0;
-  std::int64_t tiles() const { return base::ceil_div(count, kRows); }
+  std::int64_t tiles() const { return base::ceil_div(count, TileGemm::kRows); }
 };
 
 bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t samples,
                         int threads, const Kernels& kernels) {
   if (!kernels.has_tiles()) return false;
   if (sharing == Sharing::kChannels) {
-    return WeightsSplit::fits(base::ceil_div(shape.out, kPanels * kLanes),
+    return WeightsSplit::fits(base::ceil_div(shape.out, TileGemm::kPanels * kLanes),
                               base::ceil_div(shape.in, kLanes), threads);
   }
   const std::int64_t points = samples * shape.rows.to * shape.columns.to;
@@ -66,7 +62,9 @@ TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, const K
 }
 
 std::int64_t TileGradient::panels() const { return base::ceil_div(shape_.out, kLanes); }
-std::int64_t TileGradient::groups() const { return base::ceil_div(shape_.out, kPanels * kLanes); }
+std::int64_t TileGradient::groups() const {
+  return base::ceil_div(shape_.out, TileGemm::kPanels * kLanes);
+}
 std::int64_t TileGradient::blocks() const { return base::ceil_div(shape_.in, kLanes); }
 
 /// bf16 pairs of a thread's packed panels of `to`, and of packed blocks of `from` for one tap.
@@ -115,7 +113,7 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
     row = 0;
     ++sample;
   }
-  std::fill(rows + piece.count + piece.next, rows + (piece.tiles() + 1) * kRows, nullptr);
+  std::fill(rows + piece.count + piece.next, rows + (piece.tiles() + 1) * TileGemm::kRows, nullptr);
 }
 
 void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
@@ -123,35 +121,35 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
                             std::uint32_t* scratch) const {
   const TileGemm& tiles = kernels_->tile_gemm;
   constexpr std::int64_t kStride = kPieceTiles * kTileWords;
-  const std::int64_t first_panel = part.first_panel * kPanels;
-  const std::int64_t end_panel = std::min(part.end_panel * kPanels, panels());
+  const std::int64_t first_panel = part.first_panel * TileGemm::kPanels;
+  const std::int64_t end_panel = std::min(part.end_panel * TileGemm::kPanels, panels());
   const std::int64_t to_channels = std::min(end_panel * kLanes, shape_.out) - first_panel * kLanes;
   const std::int64_t from_channels =
       std::min(part.end_block * kLanes, shape_.in) - part.first_block * kLanes;
   std::uint32_t* const turned = scratch + (end_panel - first_panel) * kStride;
-  std::array<const Bf16*, kPiecePoints + kRows> rows;
+  std::array<const Bf16*, kPiecePoints + TileGemm::kRows> rows;
   for (std::int64_t first = points.first; first < points.end; first += kPiecePoints) {
     const std::int64_t left = points.end - first;
     const Piece piece = {first, std::min(kPiecePoints, left),
-                         std::clamp<std::int64_t>(left - kPiecePoints, 0, kRows)};
+                         std::clamp<std::int64_t>(left - kPiecePoints, 0, TileGemm::kRows)};
     const Bf16* const first_to = to + first_panel * kLanes;
-    for (std::int64_t i = 0; i < (piece.tiles() + 1) * kRows; ++i) {
+    for (std::int64_t i = 0; i < (piece.tiles() + 1) * TileGemm::kRows; ++i) {
       rows[static_cast<std::size_t>(i)] =
           i < piece.count + piece.next ? first_to + (first + i) * shape_.out : nullptr;
     }
     for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
-      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], to_channels,
+      tiles.pack(&rows[static_cast<std::size_t>(tile * TileGemm::kRows)], to_channels,
                  scratch + tile * kTileWords, kStride);
     }
     for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
       place_rows(from + part.first_block * kLanes, tap, piece, rows.data());
       for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
-        tiles.pack_transposed(&rows[static_cast<std::size_t>(tile * kRows)], from_channels,
-                              turned + tile * kTileWords, kStride);
+        tiles.pack_transposed(&rows[static_cast<std::size_t>(tile * TileGemm::kRows)],
+                              from_channels, turned + tile * kTileWords, kStride);
       }
       const std::int64_t block_stride = shape_.taps() * kTileWords;
       const std::int64_t panel_stride = blocks() * block_stride;
-      for (std::int64_t panel = first_panel; panel < end_panel; panel += kPanels) {
+      for (std::int64_t panel = first_panel; panel < end_panel; panel += TileGemm::kPanels) {
         float* const sums = diff_weights + panel * panel_stride + part.first_block * block_stride +
                             tap * kTileWords;
         tiles.multiply({.a = turned,
@@ -159,7 +157,7 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
                         .b = scratch + (panel - first_panel) * kStride,
                         .b_panel = kStride,
                         .blocks = part.blocks(),
-                        .panels = std::min(kPanels, end_panel - panel),
+                        .panels = std::min<std::int64_t>(TileGemm::kPanels, end_panel - panel),
                         .steps = piece.tiles()},
                        {sums, block_stride, panel_stride, kLanes}, add || first > points.first);
       }

@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include "runner/base/ceil_div.h"
+#include "workloads/nn/precision.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
-
-constexpr auto kForward = ConvolutionProduct::kForward;
-constexpr auto kSourceGradient = ConvolutionProduct::kSourceGradient;
-constexpr auto kWeightsGradient = ConvolutionProduct::kWeightsGradient;
-constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+using enum ConvolutionProduct;
 
 /// Floats of a sample as products read or write it, padding channels included.
 std::int64_t sample_floats(const memory::desc& values, const ConvolutionProblem& problem,

@@ -18,8 +18,8 @@ using telemetry::Scope;
 using telemetry::Subsystem;
 
 /// Names of the transfers in the trace.
-constexpr const char* kEmbeddings = "embeddings";
-constexpr const char* kGradients = "gradients of embeddings";
+constexpr const char* kEmbeddingsTransfer = "embeddings";
+constexpr const char* kGradientsTransfer = "gradients of embeddings";
 
 template <class T>
 void move_values(const nn::Kernels& /*kernels*/, const T* from, T* to, std::int64_t count) {
@@ -41,7 +41,7 @@ std::byte* bytes_in(const nn::AlignedFloats& memory) {
   return reinterpret_cast<std::byte*>(memory.data());
 }
 
-[[noreturn]] void fail(const std::string& message) {
+[[noreturn]] void fail_embedding_exchange(const std::string& message) {
   throw base::Error(base::ExitCode::kInternal, "exchange of embeddings: " + message);
 }
 
@@ -68,7 +68,7 @@ const char* to_string(AlltoallVariant variant) {
     case AlltoallVariant::kAlltoall:
       return "alltoall";
   }
-  fail("no such variant");
+  fail_embedding_exchange("no such variant");
 }
 
 std::vector<std::pair<std::string, AlltoallVariant>> alltoall_variants() {
@@ -224,12 +224,13 @@ runner::RankParts EmbeddingExchange::parts_at_samples() const {
 void EmbeddingExchange::start_requests_forward(const std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
     const auto all = span_of(own, slice_.total * needs_.owned_columns * needs_.payload_bytes);
-    transfer_.add(kEmbeddings, world_.start_alltoall(all, parts_at_owner(needs_.owned_columns),
-                                                     bytes_at_samples(), parts_at_samples()));
+    transfer_.add(kEmbeddingsTransfer,
+                  world_.start_alltoall(all, parts_at_owner(needs_.owned_columns),
+                                        bytes_at_samples(), parts_at_samples()));
     return;
   }
   for (const Group& group : groups_) {
-    transfer_.add(kEmbeddings,
+    transfer_.add(kEmbeddingsTransfer,
                   world_.start_scatter(bytes_at_owner(own, group), parts_at_owner(group.columns),
                                        bytes_at_samples(group), group.owner));
   }
@@ -238,12 +239,13 @@ void EmbeddingExchange::start_requests_forward(const std::byte* own) {
 void EmbeddingExchange::start_requests_backward(std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
     const auto all = span_of(own, slice_.total * needs_.owned_columns * needs_.payload_bytes);
-    transfer_.add(kGradients, world_.start_alltoall(bytes_at_samples(), parts_at_samples(), all,
-                                                    parts_at_owner(needs_.owned_columns)));
+    transfer_.add(kGradientsTransfer,
+                  world_.start_alltoall(bytes_at_samples(), parts_at_samples(), all,
+                                        parts_at_owner(needs_.owned_columns)));
     return;
   }
   for (const Group& group : groups_) {
-    transfer_.add(kGradients,
+    transfer_.add(kGradientsTransfer,
                   world_.start_gather(bytes_at_samples(group), bytes_at_owner(own, group),
                                       parts_at_owner(group.columns), group.owner));
   }
@@ -329,10 +331,10 @@ void EmbeddingExchange::backward_to(T* owned_gradient) {
 }
 
 void EmbeddingExchange::change(Phase from, Phase to, std::size_t value_bytes) {
-  if (phase_ != from) fail("start and finish were not called in turn");
+  if (phase_ != from) fail_embedding_exchange("start and finish were not called in turn");
   if (std::cmp_not_equal(value_bytes, nn::bytes_of(values_))) {
-    fail(fmt::format("expected values in {}, got {} bytes of each", nn::to_string(values_),
-                     value_bytes));
+    fail_embedding_exchange(fmt::format("expected values in {}, got {} bytes of each",
+                                        nn::to_string(values_), value_bytes));
   }
   phase_ = to;
 }

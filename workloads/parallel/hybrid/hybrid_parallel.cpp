@@ -15,7 +15,7 @@ using telemetry::Scope;
 using telemetry::Subsystem;
 
 /// The network's second input; dense features are the first.
-constexpr nn::ValueId kEmbeddings = 1;
+constexpr nn::ValueId kEmbeddingsInput = 1;
 /// Name of the layer in the trace.
 constexpr const char* kTables = "embedding tables";
 
@@ -130,13 +130,13 @@ const EmbeddingConfig& require_fit(const nn::Network& network, const DataParalle
     columns += table.width;
   }
   const bool has_two = network.inputs() == 2;
-  const std::int64_t found = has_two ? network.shape(kEmbeddings).size() : 0;
-  if (!has_two || !network.has_gradient(kEmbeddings) || found != columns) {
+  const std::int64_t found = has_two ? network.shape(kEmbeddingsInput).size() : 0;
+  if (!has_two || !network.has_gradient(kEmbeddingsInput) || found != columns) {
     throw base::ShapeError(fmt::format(
         "network beside embedding tables: expected two inputs, the second of {} columns that "
         "wants its gradient, got {} inputs, {} columns, a gradient that is {}",
         columns, network.inputs(), found,
-        has_two && network.has_gradient(kEmbeddings) ? "wanted" : "not wanted"));
+        has_two && network.has_gradient(kEmbeddingsInput) ? "wanted" : "not wanted"));
   }
   return embeddings;
 }
@@ -246,7 +246,7 @@ void HybridParallel::begin(Ids ids) {
 
 template <class T>
 void HybridParallel::look_up() {
-  T* const value = executor().input<T>(kEmbeddings).data();
+  T* const value = executor().input<T>(kEmbeddingsInput).data();
   T* const owned = exchange_.is_local() ? value : reinterpret_cast<T*>(owned_.data());
   {
     const Scope scope(telemetry_, Subsystem::kForward);
@@ -259,9 +259,9 @@ void HybridParallel::look_up() {
 
 void HybridParallel::input_needed(nn::ValueId /*value*/) {
   if (is_bf16()) {
-    finish_look_up(executor().input<nn::Bf16>(kEmbeddings).data());
+    finish_look_up(executor().input<nn::Bf16>(kEmbeddingsInput).data());
   } else {
-    finish_look_up(executor().input<float>(kEmbeddings).data());
+    finish_look_up(executor().input<float>(kEmbeddingsInput).data());
   }
 }
 
@@ -285,7 +285,7 @@ void HybridParallel::input_gradient_ready(nn::ValueId /*value*/) {
 
 template <class T>
 void HybridParallel::start_gradients() {
-  exchange_.start_backward(executor().input_gradient<T>(kEmbeddings).data(),
+  exchange_.start_backward(executor().input_gradient<T>(kEmbeddingsInput).data(),
                            reinterpret_cast<T*>(owned_gradient_.data()));
 }
 
@@ -304,7 +304,7 @@ void HybridParallel::step(Ids ids, const DataParallel::Load& load, const DataPar
 
 template <class T>
 void HybridParallel::update_tables(double learning_rate) {
-  const T* gradient = executor().input_gradient<T>(kEmbeddings).data();
+  const T* gradient = executor().input_gradient<T>(kEmbeddingsInput).data();
   if (!exchange_.is_local()) {
     exchange_.finish_backward<T>();
     gradient = reinterpret_cast<const T*>(owned_gradient_.data());
@@ -320,7 +320,7 @@ void HybridParallel::update_tables(double learning_rate) {
 /// applies the same update.
 template <class T>
 void HybridParallel::update_replicated(double learning_rate) {
-  const T* const gradient = executor().input_gradient<T>(kEmbeddings).data();
+  const T* const gradient = executor().input_gradient<T>(kEmbeddingsInput).data();
   std::vector<float*> sums;
   float* next = row_gradients_.data();
   for (std::size_t i = 0; i < replicated_.size(); ++i) {

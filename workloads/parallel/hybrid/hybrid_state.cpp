@@ -22,7 +22,7 @@ constexpr char kByColumns[] = "resume/tables/by_columns";
 constexpr std::int64_t kPieceFloats = std::int64_t{16} << 20;
 
 /// This rank's columns of a table's weights, or of its optimizer state.
-struct Part {
+struct ArrayPart {
   std::string name;                                ///< of the array
   std::int64_t columns = 0;                        ///< 0: this rank has none
   std::int64_t table_width = 0, first_column = 0;  ///< of the whole table; place of the columns
@@ -34,7 +34,7 @@ std::string array_name(const std::string& kind, const std::string& table) {
   return fmt::format("{}tables/{}/{}", base::kResumeGroup, kind, table);
 }
 
-Part weights_of(EmbeddingTable& table) {
+ArrayPart weights_of(EmbeddingTable& table) {
   return {
       table.options().name,
       table.columns(),
@@ -45,7 +45,7 @@ Part weights_of(EmbeddingTable& table) {
 }
 
 /// The optimizer state of a table, which has one element per weight or one per row.
-Part state_of(EmbeddingTable& table) {
+ArrayPart state_of(EmbeddingTable& table) {
   const bool by_row = nn::state_of(table.options().rule).per_row > 0;
   return {array_name("state", table.options().name),
           table.state_columns(),
@@ -73,7 +73,8 @@ std::span<float> as_floats(std::vector<std::byte>& bytes, std::int64_t count) {
 }
 
 /// The array of a table that is whole on one rank or on every rank.
-StateArray whole_array(const Part& part, std::int64_t rows, bool is_mine, base::Holding holding) {
+StateArray whole_array(const ArrayPart& part, std::int64_t rows, bool is_mine,
+                       base::Holding holding) {
   const auto bytes = [part, rows, is_mine](std::vector<std::byte>& scratch) {
     if (is_mine) part.read(0, as_floats(scratch, rows * part.columns));
     return std::span<const std::byte>(scratch);
@@ -84,7 +85,7 @@ StateArray whole_array(const Part& part, std::int64_t rows, bool is_mine, base::
 }
 
 /// The transposed array of a table that is split by columns over ranks.
-StateArray cut_array(const Part& part, std::int64_t rows) {
+StateArray cut_array(const ArrayPart& part, std::int64_t rows) {
   const auto bytes = [part, rows](std::vector<std::byte>& scratch) {
     const std::span<float> turned = as_floats(scratch, rows * part.columns);
     std::vector<float> piece;
@@ -122,7 +123,7 @@ void require_table(const base::StateSource& source, const TableSpec& spec, bool 
 }
 
 /// Restores this rank's columns from an array of whole rows.
-void restore_whole(const base::StateSource& source, const Part& part, std::int64_t rows) {
+void restore_whole(const base::StateSource& source, const ArrayPart& part, std::int64_t rows) {
   std::vector<float> whole, piece;
   for_each_piece(rows, part.table_width, [&](std::int64_t first, std::int64_t count) {
     whole.resize(static_cast<std::size_t>(count * part.table_width));
@@ -137,7 +138,7 @@ void restore_whole(const base::StateSource& source, const Part& part, std::int64
   });
 }
 
-void restore_cut(const base::StateSource& source, const Part& part, std::int64_t rows) {
+void restore_cut(const base::StateSource& source, const ArrayPart& part, std::int64_t rows) {
   std::vector<float> turned(static_cast<std::size_t>(rows * part.columns)), piece;
   source.read_rows(array_name("columns", part.name), ElementType::kFloat32, part.first_column,
                    std::as_writable_bytes(std::span<float>(turned)));
@@ -153,8 +154,8 @@ void restore_cut(const base::StateSource& source, const Part& part, std::int64_t
   });
 }
 
-/// The Part of a rank that has no columns of the table.
-Part nothing_of(const std::string& name, std::int64_t width) {
+/// The ArrayPart of a rank that has no columns of the table.
+ArrayPart nothing_of(const std::string& name, std::int64_t width) {
   return {name,
           0,
           width,
@@ -200,8 +201,8 @@ std::vector<base::StateArray> HybridParallel::state(nn::Optimizer& optimizer) {
   for (std::size_t i = 0; i < config_.tables.size(); ++i) {
     const TableSpec& spec = config_.tables[i];
     EmbeddingTable* const mine = part_of(i);
-    std::vector<Part> parts = {mine != nullptr ? weights_of(*mine)
-                                               : nothing_of(spec.name, spec.width)};
+    std::vector<ArrayPart> parts = {mine != nullptr ? weights_of(*mine)
+                                                    : nothing_of(spec.name, spec.width)};
     if (const std::int64_t width = nn::state_of(config_.rule).of_row(spec.width); width > 0) {
       parts.push_back(mine != nullptr ? state_of(*mine)
                                       : nothing_of(array_name("state", spec.name), width));
@@ -210,7 +211,7 @@ std::vector<base::StateArray> HybridParallel::state(nn::Optimizer& optimizer) {
     by_columns.push_back(is_cut ? 1 : 0);
     const base::Holding holding =
         is_replicated(i) ? base::Holding::kEveryRank : base::Holding::kRowsOfRanks;
-    for (const Part& part : parts) {
+    for (const ArrayPart& part : parts) {
       arrays.push_back(is_cut ? cut_array(part, spec.rows)
                               : whole_array(part, spec.rows, mine != nullptr, holding));
     }
@@ -253,9 +254,9 @@ void HybridParallel::restore(const base::StateSource& source, nn::Optimizer& opt
   for (std::size_t i = 0; i < config_.tables.size(); ++i) {
     EmbeddingTable* const mine = part_of(i);
     if (mine == nullptr) continue;
-    std::vector<Part> parts = {weights_of(*mine)};
+    std::vector<ArrayPart> parts = {weights_of(*mine)};
     if (mine->state_columns() > 0) parts.push_back(state_of(*mine));
-    for (const Part& part : parts) {
+    for (const ArrayPart& part : parts) {
       if (by_columns[i] != 0) {
         restore_cut(source, part, mine->rows());
       } else {

@@ -27,7 +27,7 @@ std::size_t total(const std::vector<std::int64_t>& counts) {
   return static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
 }
 
-[[noreturn]] void fail(const std::string& message) {
+[[noreturn]] void fail_id_exchange(const std::string& message) {
   throw base::Error(base::ExitCode::kInternal, "exchange of ids: " + message);
 }
 
@@ -108,9 +108,10 @@ IdExchange::IdExchange(const runner::Communicator& world, telemetry::Telemetry& 
 }
 
 void IdExchange::require_local(std::span<const nn::Bags> local) const {
-  if (is_started_) fail("the one before was not finished");
+  if (is_started_) fail_id_exchange("the one before was not finished");
   if (local.size() != bag_sizes_.size()) {
-    fail(fmt::format("expected bags of {} tables, got {}", bag_sizes_.size(), local.size()));
+    fail_id_exchange(
+        fmt::format("expected bags of {} tables, got {}", bag_sizes_.size(), local.size()));
   }
   for (std::size_t table = 0; table < local.size(); ++table) {
     const nn::Bags& bags = local[table];
@@ -119,10 +120,10 @@ void IdExchange::require_local(std::span<const nn::Bags> local) const {
       fit = bags.offsets[i] - bags.offsets[i - 1] == bag_sizes_[table];
     }
     if (!fit) {
-      fail(fmt::format("table {}: expected {} bags of {} ids, got {} of {} together", table,
-                       own_slice().count,
-                       bag_sizes_[table] > 0 ? std::to_string(bag_sizes_[table]) : "any",
-                       bags.count(), bags.lookups()));
+      fail_id_exchange(fmt::format(
+          "table {}: expected {} bags of {} ids, got {} of {} together", table, own_slice().count,
+          bag_sizes_[table] > 0 ? std::to_string(bag_sizes_[table]) : "any", bags.count(),
+          bags.lookups()));
     }
   }
 }
@@ -132,8 +133,8 @@ void IdExchange::start(std::span<const std::int32_t> local) {
   const std::int64_t in_a_bag =
       std::accumulate(bag_sizes_.begin(), bag_sizes_.end(), std::int64_t{0});
   if (std::ranges::count(bag_sizes_, 0) > 0 || std::cmp_not_equal(local.size(), count * in_a_bag)) {
-    fail(fmt::format("expected {} ids for each of {} samples, got {} together", in_a_bag, count,
-                     local.size()));
+    fail_id_exchange(fmt::format("expected {} ids for each of {} samples, got {} together",
+                                 in_a_bag, count, local.size()));
   }
   std::vector<nn::Bags> bags;
   for (const std::int64_t size : bag_sizes_) {
@@ -248,7 +249,7 @@ void IdExchange::unpack_lengths() {
 
 std::span<const nn::Bags> IdExchange::finish() {
   const Scope scope(transfer_.telemetry(), Subsystem::kExchange);
-  if (!std::exchange(is_started_, false)) fail("none was started");
+  if (!std::exchange(is_started_, false)) fail_id_exchange("none was started");
   transfer_.wait_all();
   if (!ids_are_started_) {
     start_ids();

@@ -26,7 +26,7 @@ constexpr double kGoodBalance = 1.10;
 constexpr std::array kFractions = {1.0, 0.75, 0.5, 0.375, 0.25, 0.1875, 0.125, 0.0625};
 
 /// Columns of a table that are assigned together.
-struct Part {
+struct TablePart {
   int table = 0;
   std::int64_t columns = 0, bytes = 0;
   double elements_read = 0.0;
@@ -44,7 +44,7 @@ struct Totals {
 /// The number of columns of each table on each rank, or the first part that fits on no rank.
 struct Packing {
   std::vector<std::vector<std::int64_t>> columns;  ///< [table][rank]
-  std::optional<Part> homeless;
+  std::optional<TablePart> homeless;
   std::int64_t missing_bytes = 0;
 };
 
@@ -58,7 +58,7 @@ class Planner {
         replicated_.push_back(table);
         replicated_bytes_ += bytes_of(table, spec.width);
       } else {
-        const Part whole = part(table, spec.width);
+        const TablePart whole = part(table, spec.width);
         totals_.bytes += static_cast<double>(whole.bytes);
         totals_.elements_read += whole.elements_read;
       }
@@ -87,8 +87,8 @@ class Planner {
            (columns * options_.bytes_per_element + options_.state_bytes_per_row);
   }
 
-  Part part(int table, std::int64_t columns) const {
-    Part part{table, columns, bytes_of(table, columns), 0.0, 0.0};
+  TablePart part(int table, std::int64_t columns) const {
+    TablePart part{table, columns, bytes_of(table, columns), 0.0, 0.0};
     part.elements_read =
         static_cast<double>(tables_[static_cast<std::size_t>(table)].bag_size * columns);
     part.load = totals_.load(static_cast<double>(part.bytes), part.elements_read);
@@ -97,8 +97,8 @@ class Planner {
 
   /// All tables except replicated ones, split into even parts where the load exceeds
   /// `largest_load`; in order of decreasing load.
-  std::vector<Part> cut(double largest_load) const {
-    std::vector<Part> parts;
+  std::vector<TablePart> cut(double largest_load) const {
+    std::vector<TablePart> parts;
     for (int table = 0; table < static_cast<int>(tables_.size()); ++table) {
       if (std::binary_search(replicated_.begin(), replicated_.end(), table)) continue;
       const std::int64_t width = tables_[static_cast<std::size_t>(table)].width;
@@ -114,16 +114,16 @@ class Planner {
       }
     }
     std::stable_sort(parts.begin(), parts.end(),
-                     [](const Part& a, const Part& b) { return a.load > b.load; });
+                     [](const TablePart& a, const TablePart& b) { return a.load > b.load; });
     return parts;
   }
 
-  Packing pack(const std::vector<Part>& parts) const {
+  Packing pack(const std::vector<TablePart>& parts) const {
     const auto ranks = static_cast<std::size_t>(options_.ranks);
     std::vector<RankTables> used(ranks);
     Packing packing;
     packing.columns.assign(tables_.size(), std::vector<std::int64_t>(ranks));
-    for (const Part& part : parts) {
+    for (const TablePart& part : parts) {
       // A rank that already has columns of the table needs its state per row only once.
       const auto bytes_on = [&](std::size_t rank) {
         auto& columns = packing.columns[static_cast<std::size_t>(part.table)][rank];
@@ -186,7 +186,7 @@ class Planner {
     }
     std::ranges::stable_sort(placement.shards, {}, &TableShard::rank);
     for (const TableShard& shard : placement.shards) {
-      const Part all = part(shard.table, shard.columns);
+      const TablePart all = part(shard.table, shard.columns);
       RankTables& rank = placement.ranks[static_cast<std::size_t>(shard.rank)];
       rank.bytes += all.bytes;
       rank.elements_read += all.elements_read;
@@ -221,7 +221,7 @@ class Planner {
   }
 
   [[noreturn]] void refuse(const Packing& packing) const {
-    const Part& part = *packing.homeless;
+    const TablePart& part = *packing.homeless;
     const TableSpec& table = tables_[static_cast<std::size_t>(part.table)];
     throw base::ConfigError(fmt::format(
         "table placement: table \"{}\" [{}, {}]: {} of its columns ({} bytes) fit on none of {} "

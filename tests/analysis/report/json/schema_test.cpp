@@ -15,6 +15,7 @@
 #include "analysis/report/json/report.h"
 #include "analysis/report/schema_check.h"
 #include "analysis/run_fields.h"
+#include "published_logs/published_logs.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
@@ -27,14 +28,14 @@ using analysis::report::report_json_text;
 using analysis::report::report_schema_text;
 using nlohmann::json;
 
-json report_of(const std::vector<std::string>& paths) {
+json json_report_of(const std::vector<std::string>& paths) {
   return json::parse(report_json_text(make_report(paths)));
 }
 
 TEST(ReportSchema, HoldsForEveryKindOfLog) {
   for (const char* name : {"success", "set", "missed", "aborted", "cut_off", "hostile", "malformed",
                            "nan_loss", "no_target", "empty", "binary"}) {
-    EXPECT_EQ(schema_check::fault(report_schema_text(), report_of({golden::folder(name)})), "")
+    EXPECT_EQ(schema_check::fault(report_schema_text(), json_report_of({golden::folder(name)})), "")
         << name;
   }
 }
@@ -46,23 +47,22 @@ TEST(ReportSchema, HoldsForValuesOfOddKinds) {
     log["global_batch_size"]["value"] = value;
     log.at("eval_error", 0)["time_ms"] = 1.7e308;
     folder.write("result_1.txt", log.text());
-    EXPECT_EQ(schema_check::fault(report_schema_text(), report_of({folder.path().string()})), "");
+    EXPECT_EQ(schema_check::fault(report_schema_text(), json_report_of({folder.path().string()})),
+              "");
   }
 }
 
 TEST(ReportSchema, HoldsForPublishedLogs) {
-  const std::string logs = "../shared/mlperf_logs";
-  if (!std::filesystem::exists(logs)) {
-    GTEST_SKIP() << "no published logs at " << logs << " (they are not part of the project)";
-  }
-  const json report = report_of({logs});
+  const std::string logs = published::folder().string();
+  if (logs.empty()) GTEST_SKIP() << published::kAbsent;
+  const json report = json_report_of({logs});
   EXPECT_GT(report["files"].size(), 100u);
   EXPECT_EQ(schema_check::fault(report_schema_text(), report), "");
 }
 
 /// The schema rejects a valid report after each of the changes.
 TEST(ReportSchema, HoldsForNothingElse) {
-  const json whole = report_of({golden::folder("set")});
+  const json whole = json_report_of({golden::folder("set")});
   const std::string log = whole["files"].begin().key(), set = whole["systems"].begin().key();
   const std::vector<std::function<void(json&)>> changes = {
       [](json& r) { r["schema"] = 2; },

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/mllog/rules/answers.h"
 
 namespace {
 
+using made::kCannotTell;
 using mllog::JsonText;
 using mllog::rules::Answer;
 using mllog::rules::Formula;
@@ -20,8 +22,6 @@ using mllog::rules::FormulaScope;
 using mllog::rules::FormulaValue;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr Answer kCannotTell = std::nullopt;
 
 /// A record and the names set before it; "" for a name that was not logged.
 struct Logged {
@@ -57,7 +57,7 @@ Answer holds(const std::string& text, const Logged& logged = {}) {
   return value ? Answer(*value != 0.0) : kCannotTell;
 }
 
-std::string refusal(const std::string& text) {
+std::string fault_of(const std::string& text) {
   try {
     const Formula formula(text, "site.json: /holds");
   } catch (const base::ConfigError& error) {
@@ -173,19 +173,19 @@ TEST(Formula, NamesWhatItRefersTo) {
 }
 
 TEST(Formula, IsRefusedWithTheColumn) {
-  EXPECT_THAT(refusal("value =="),
+  EXPECT_THAT(fault_of("value =="),
               HasSubstr("site.json: /holds: formula \"value ==\", column 9: expected a number"));
-  EXPECT_THAT(refusal("(1 + 2"), HasSubstr("column 7: expected ), found the end"));
-  EXPECT_THAT(refusal("1 2"), HasSubstr("column 3: expected an operator"));
-  EXPECT_THAT(refusal("round(1)"), HasSubstr("a known function, not round"));
-  EXPECT_THAT(refusal("min(1)"), HasSubstr("2 operands of min"));
-  EXPECT_THAT(refusal("1 if 2"), HasSubstr("expected else"));
-  EXPECT_THAT(refusal("value."), HasSubstr("name of a member"));
-  EXPECT_THAT(refusal("'open"), HasSubstr("ends with '"));
-  EXPECT_THAT(refusal("and 1"), HasSubstr("before and"));
-  EXPECT_THAT(refusal("1 = 1"), HasSubstr("expected an operator"));
-  EXPECT_THAT(refusal(std::string(100, '(')), HasSubstr("fewer parentheses"));
-  EXPECT_THAT(refusal(std::string(3000, ' ')), HasSubstr("at most"));
+  EXPECT_THAT(fault_of("(1 + 2"), HasSubstr("column 7: expected ), found the end"));
+  EXPECT_THAT(fault_of("1 2"), HasSubstr("column 3: expected an operator"));
+  EXPECT_THAT(fault_of("round(1)"), HasSubstr("a known function, not round"));
+  EXPECT_THAT(fault_of("min(1)"), HasSubstr("2 operands of min"));
+  EXPECT_THAT(fault_of("1 if 2"), HasSubstr("expected else"));
+  EXPECT_THAT(fault_of("value."), HasSubstr("name of a member"));
+  EXPECT_THAT(fault_of("'open"), HasSubstr("ends with '"));
+  EXPECT_THAT(fault_of("and 1"), HasSubstr("before and"));
+  EXPECT_THAT(fault_of("1 = 1"), HasSubstr("expected an operator"));
+  EXPECT_THAT(fault_of(std::string(100, '(')), HasSubstr("fewer parentheses"));
+  EXPECT_THAT(fault_of(std::string(3000, ' ')), HasSubstr("at most"));
 }
 
 TEST(Assignment, NamesWhatItSets) {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "runner/base/error.h"
 #include "runner/base/strict_json.h"
 #include "runner/base/units.h"
 #include "runner/mllog/record_reader.h"
@@ -201,6 +202,16 @@ Ruleset small_rules(const std::string& rules, const std::string& other_files,
   const auto json = base::parse_strict_json(text, "test", base::JsonComments::kRefused);
   const RuleBook book(std::vector{mllog::rules::read_rules(json, "test")});
   return book.ruleset(book.rounds()[0]);
+}
+
+std::string refusal(const std::string& rules, const std::string& other_files,
+                    const std::string& members) {
+  try {
+    small_rules(rules, other_files, members);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 Ruleset rules_of(const std::string& usage, const std::string& number) {

@@ -33,6 +33,9 @@ std::string text_of(const Log& log, LogFormat format = LogFormat::kMllog);
 /// file "common", `members` its other members.
 Ruleset small_rules(const std::string& rules, const std::string& other_files = "",
                     const std::string& members = "");
+/// Why small_rules() refuses these rules; "" if it accepts them.
+std::string refusal(const std::string& rules, const std::string& other_files = "",
+                    const std::string& members = "");
 /// The program's own rules.
 Ruleset rules_of(const std::string& usage, const std::string& number);
 

@@ -6,17 +6,17 @@
 #include <string>
 
 #include "runner/mllog/python_json.h"
+#include "runner/mllog/rules/answers.h"
 
 namespace {
 
+using made::kCannotTell;
 using mllog::JsonText;
 using mllog::rules::Answer;
 using mllog::rules::Condition;
 using mllog::rules::Formula;
 using mllog::rules::Predicate;
 using Kind = Condition::Kind;
-
-constexpr Answer kCannotTell = std::nullopt;
 
 Answer asked(Kind kind, double number, const std::string& value) {
   return holds(Predicate{{kind, number, {}, {}}}, JsonText(value));

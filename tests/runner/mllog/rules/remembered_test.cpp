@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runner/base/error.h"
 #include "runner/mllog/rules/made_log.h"
 #include "runner/mllog/rules/words.h"
 
@@ -11,21 +10,13 @@ namespace {
 
 using made::judged;
 using made::Log;
+using made::refusal;
 using made::Ruleset;
 using made::small_rules;
 using mllog::rules::Judgement;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string refusal(const std::string& rules, const std::string& members = "") {
-  try {
-    small_rules(rules, "", members);
-  } catch (const base::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(OtherKeys, CountByTheirLastValueBeforeTheRecord) {
   const Ruleset rules = small_rules(R"({"key": "batch"},
@@ -98,8 +89,8 @@ TEST(Names, MayBeginWithAConstant) {
   EXPECT_TRUE(judged(rules, Log{{"epoch", "1"}, {"epoch", "2"}}).passes);
   EXPECT_FALSE(judged(rules, Log{{"epoch", "2"}}).passes);
   EXPECT_FALSE(judged(small_rules(rule), Log{{"epoch", "1"}}).passes) << "last is not set";
-  EXPECT_THAT(refusal(rule, R"("begins_with": ["last = epoch"])"), HasSubstr("no constant"));
-  EXPECT_THAT(refusal(rule, R"("begins_with": ["epoch = 1"])"),
+  EXPECT_THAT(refusal(rule, "", R"("begins_with": ["last = epoch"])"), HasSubstr("no constant"));
+  EXPECT_THAT(refusal(rule, "", R"("begins_with": ["epoch = 1"])"),
               HasSubstr("sets epoch, which is a key of this file"));
   EXPECT_THAT(refusal(R"({"key": "a", "sets": ["a = 1"]})"), HasSubstr("rule a: sets a"));
 }

@@ -14,6 +14,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+using made::refusal;
 using made::rules_of;
 using made::small_rules;
 using mllog::rules::Round;
@@ -23,16 +24,6 @@ using mllog::rules::Ruleset;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// Why rules are refused; "" if they are accepted.
-std::string refusal(const std::string& rules, const std::string& files = "") {
-  try {
-    small_rules(rules, files);
-  } catch (const base::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Loading, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(refusal(R"({"key": "a", "occures": "exactly_one"})"), HasSubstr("occurs"));

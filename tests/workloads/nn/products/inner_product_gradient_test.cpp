@@ -16,16 +16,14 @@ using nn::Bf16;
 using nn::InnerProductGradient;
 using window_trial::noise;
 
-const nn::Kernels& kernels() { return pair_kernels(); }
-
-struct Case {
+struct InnerProductCase {
   InnerProductGradient::Shape shape;
   int threads;
 };
 
 /// A case's operands.
 struct Activations {
-  const Case& c;
+  const InnerProductCase& c;
   std::vector<Bf16> src = noise(c.shape.rows * c.shape.in, 1);
   std::vector<Bf16> diff_dst = noise(c.shape.rows * c.shape.out, 2);
 
@@ -44,18 +42,18 @@ struct Activations {
   }
 };
 
-std::int64_t blocks(const Case& c) { return (c.shape.in + 15) / 16; }
+std::int64_t blocks(const InnerProductCase& c) { return (c.shape.in + 15) / 16; }
 
 /// Index of a weight.
-std::size_t place(const Case& c, std::int64_t out, std::int64_t in) {
+std::size_t place(const InnerProductCase& c, std::int64_t out, std::int64_t in) {
   constexpr std::int64_t kWidth = 64;
   const std::int64_t tile = out / kWidth * blocks(c) + in / 16;
   return static_cast<std::size_t>((tile * 16 + in % 16) * kWidth + out % kWidth);
 }
 
-void expect_gradient(const Case& c) {
+void expect_gradient(const InnerProductCase& c) {
   const Activations given = {c};
-  const InnerProductGradient gradient(c.shape, c.threads, kernels());
+  const InnerProductGradient gradient(c.shape, c.threads, pair_kernels());
   std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
   std::vector<float> once(static_cast<std::size_t>(blocks(c) * 16 * c.shape.out), 7.0F);
   const auto run = [&](std::vector<float>& weights, bool add) {
@@ -78,22 +76,24 @@ void expect_gradient(const Case& c) {
 }
 
 TEST(InnerProductGradient, IsThePlainSum) {
-  for (const Case& c :
-       {Case{{2, 16, 64}, 1}, Case{{33, 13, 128}, 2}, Case{{1, 79, 64}, 1}, Case{{515, 96, 192}, 3},
-        Case{{300, 130, 64}, 3}, Case{{257, 100, 256}, 4}, Case{{231, 50, 64}, 2}}) {
+  for (const InnerProductCase& c :
+       {InnerProductCase{{2, 16, 64}, 1}, InnerProductCase{{33, 13, 128}, 2},
+        InnerProductCase{{1, 79, 64}, 1}, InnerProductCase{{515, 96, 192}, 3},
+        InnerProductCase{{300, 130, 64}, 3}, InnerProductCase{{257, 100, 256}, 4},
+        InnerProductCase{{231, 50, 64}, 2}}) {
     expect_gradient(c);
   }
 }
 
 TEST(InnerProductGradient, CutsManyChannelsIntoPiecesThatFitTheCache) {
-  EXPECT_LE(InnerProductGradient({49, 4096, 64}, 1, kernels()).scratch_bytes(), 600 << 10);
+  EXPECT_LE(InnerProductGradient({49, 4096, 64}, 1, pair_kernels()).scratch_bytes(), 600 << 10);
 }
 
 TEST(InnerProductGradient, RefusesWhatItCannotShareOut) {
-  EXPECT_TRUE(InnerProductGradient::fits({9, 64, 64}, 4, kernels()));
-  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 64}, 3, kernels()));
-  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 80}, 1, kernels()));
-  EXPECT_TRUE(InnerProductGradient::fits({1, 24, 64}, 1, kernels()));
+  EXPECT_TRUE(InnerProductGradient::fits({9, 64, 64}, 4, pair_kernels()));
+  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 64}, 3, pair_kernels()));
+  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 80}, 1, pair_kernels()));
+  EXPECT_TRUE(InnerProductGradient::fits({1, 24, 64}, 1, pair_kernels()));
   EXPECT_FALSE(
       InnerProductGradient::fits({9, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
 }

@@ -49,11 +49,11 @@ std::vector<nn::ProductMethod> methods_of(const convolution_trial::Case& of,
   return {};
 }
 
-constexpr convolution_trial::Case kPoints = {"points", 176, 160, 9, 11, 1, 1};
+constexpr convolution_trial::Case kPointwise = {"points", 176, 160, 9, 11, 1, 1};
 constexpr char kForwardKey[] = "forward 176->160 k1x1 s1x1 p0x0 of 9x11 f32";
 
 TEST(Methods, AreToldOfEachProductOfAConvolution) {
-  const std::vector<nn::ProductMethod> methods = methods_of(kPoints);
+  const std::vector<nn::ProductMethod> methods = methods_of(kPointwise);
   ASSERT_EQ(methods.size(), 3u);
   EXPECT_EQ(methods[0].product, "forward");
   EXPECT_EQ(methods[0].key, kForwardKey);
@@ -66,21 +66,21 @@ TEST(Methods, AreToldOfEachProductOfAConvolution) {
 }
 
 TEST(Methods, ThatCannotMakeAProductLeaveItToTheTable) {
-  const std::vector<nn::ProductMethod> usual = methods_of(kPoints);
+  const std::vector<nn::ProductMethod> usual = methods_of(kPointwise);
   const std::vector<nn::ProductMethod> asked =
-      methods_of(kPoints, {{kForwardKey, "gapped"}, {"weights_gradient *", "pairs"}});
+      methods_of(kPointwise, {{kForwardKey, "gapped"}, {"weights_gradient *", "pairs"}});
   for (std::size_t i = 0; i < usual.size(); ++i) EXPECT_EQ(asked.at(i).method, usual[i].method);
 }
 
 TEST(Methods, AreAsAskedForByShapeOrForAll) {
-  for (const nn::ProductMethod& one : methods_of(kPoints)) EXPECT_EQ(one.method, "bf16x3");
-  const auto by_shape = methods_of(kPoints, {{kForwardKey, "library"}});
+  for (const nn::ProductMethod& one : methods_of(kPointwise)) EXPECT_EQ(one.method, "bf16x3");
+  const auto by_shape = methods_of(kPointwise, {{kForwardKey, "library"}});
   EXPECT_EQ(by_shape.at(0).method, "library");
   EXPECT_EQ(by_shape.at(1).method, "bf16x3");
-  const auto all = methods_of(kPoints, {{"forward *", "library"}, {kForwardKey, "bf16x3"}});
+  const auto all = methods_of(kPointwise, {{"forward *", "library"}, {kForwardKey, "bf16x3"}});
   EXPECT_EQ(all.at(0).method, "library");
   const auto other_shape =
-      methods_of(kPoints, {{"forward 176->160 k1x1 s1x1 p0x0 of 9x12 f32", "library"}});
+      methods_of(kPointwise, {{"forward 176->160 k1x1 s1x1 p0x0 of 9x12 f32", "library"}});
   EXPECT_EQ(other_shape.at(0).method, "bf16x3");
 }
 

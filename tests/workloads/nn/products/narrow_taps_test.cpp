@@ -10,16 +10,14 @@
 
 namespace {
 
-using namespace activations;
-
-struct Case {
+struct TapsCase {
   std::int64_t channels, kernel, stride, begin, end, rows, columns;
 };
 
 /// Square kernel and stride; the same padding above as on the left, and below as on the right.
 class Taps {
  public:
-  explicit Taps(const Case& of) : of_(of), taps_(operation(), {16, {of.rows, of.columns}}) {}
+  explicit Taps(const TapsCase& of) : of_(of), taps_(operation(), {16, {of.rows, of.columns}}) {}
   std::int64_t height() const { return length(of_.rows); }
   std::int64_t width() const { return length(of_.columns); }
   std::int64_t outputs() const { return of_.channels * of_.kernel * of_.kernel; }
@@ -54,17 +52,17 @@ class Taps {
     operation.dst = {of_.channels, {height(), width()}};
     return operation;
   }
-  const Case of_;
+  const TapsCase of_;
   const nn::NarrowTaps taps_;
 };
 
-const std::vector<Case>& cases() {
+const std::vector<TapsCase>& cases() {
   // As in DeepCAM; without padding; wide kernels; strides that skip columns; one channel; rows
   // longer than what is summed at a time.
-  static const std::vector<Case> all = {{3, 3, 2, 1, 0, 5, 7}, {2, 2, 2, 0, 0, 3, 4},
-                                        {1, 4, 2, 1, 1, 4, 5}, {2, 3, 1, 1, 1, 4, 6},
-                                        {2, 1, 3, 0, 0, 3, 3}, {1, 2, 5, 0, 1, 2, 3},
-                                        {1, 5, 2, 3, 2, 3, 4}, {1, 3, 1, 1, 1, 2, 1100}};
+  static const std::vector<TapsCase> all = {{3, 3, 2, 1, 0, 5, 7}, {2, 2, 2, 0, 0, 3, 4},
+                                            {1, 4, 2, 1, 1, 4, 5}, {2, 3, 1, 1, 1, 4, 6},
+                                            {2, 1, 3, 0, 0, 3, 3}, {1, 2, 5, 0, 1, 2, 3},
+                                            {1, 5, 2, 3, 2, 3, 4}, {1, 3, 1, 1, 1, 2, 1100}};
   return all;
 }
 
@@ -78,13 +76,14 @@ nn::ChannelLayout layout_of(const Taps& of, bool in_planes) {
 }
 
 TEST(NarrowTaps, AddProductsWhereTheyMeet) {
-  for (const Case& of : cases()) {
+  for (const TapsCase& of : cases()) {
     const Taps all(of);
     for (const bool in_planes : {true, false}) {
       SCOPED_TRACE(std::to_string(of.kernel) + " by " + std::to_string(of.stride) +
                    (in_planes ? " in planes" : " in points"));
       const nn::ChannelLayout layout = layout_of(all, in_planes);
-      const std::vector<float> products = wave<float>(all.outputs() * all.points(), 0.3);
+      const std::vector<float> products =
+          activations::wave<float>(all.outputs() * all.points(), 0.3);
       const auto size = static_cast<std::size_t>(of.channels * all.height() * all.width());
       std::vector<double> wanted(size, 0.0);
       all.for_each([&](std::int64_t i, std::int64_t row, std::int64_t column, std::int64_t to) {
@@ -132,10 +131,11 @@ TEST(NarrowTaps, FindTheRowsThatMeet) {
 }
 
 TEST(NarrowTaps, FindTheirGradients) {
-  for (const Case& of : cases()) {
+  for (const TapsCase& of : cases()) {
     SCOPED_TRACE(std::to_string(of.kernel) + " by " + std::to_string(of.stride));
     const Taps all(of);
-    const std::vector<float> diff_dst = wave<float>(of.channels * all.height() * all.width(), 0.7);
+    const std::vector<float> diff_dst =
+        activations::wave<float>(of.channels * all.height() * all.width(), 0.7);
     // The previous contents of `scratch` must not matter.
     std::vector<float> scratch(static_cast<std::size_t>(all.taps().scratch_numbers()), -5.0F);
     std::vector<const float*> rows(static_cast<std::size_t>(all.outputs()));

@@ -13,13 +13,10 @@ namespace {
 
 using nn::PairGradient;
 using window_trial::axis;
-using window_trial::Case;
 using window_trial::Order;
 
-const nn::Kernels& kernels() { return pair_kernels(); }
-
 TEST(PairGradient, IsThePlainSum) {
-  const Case cases[] = {
+  const window_trial::Case cases[] = {
       {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // several samples a piece
       {{axis(6, 3, 1, 1, 1), axis(8, 3, 1, 1, 1), 32, 64}, 2, 2},     // even lines; by blocks
       {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // end padded; by panels
@@ -34,25 +31,25 @@ TEST(PairGradient, IsThePlainSum) {
       {{axis(1, 1, 1, 0, 0), axis(49, 1, 1, 0, 0), 96, 64}, 9, 2},    // an odd number of pixels
       {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // pixels that no tap reads
       {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one pixel
-  for (const Case& c : cases) {
+  for (const window_trial::Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
-    expect_gradient(PairGradient(c.shape, c.threads, kernels()), c, Order::kBlocked);
+    expect_gradient(PairGradient(c.shape, c.threads, pair_kernels()), c, Order::kBlocked);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(PairGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
+  const window_trial::Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
-    return PairGradient(once.shape, threads, kernels());
+    return PairGradient(once.shape, threads, pair_kernels());
   });
 }
 
 TEST(PairGradient, RefusesWhatItCannotShareOut) {
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return PairGradient::fits({rows, rows, in, out}, threads, kernels());
+    return PairGradient::fits({rows, rows, in, out}, threads, pair_kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));
   EXPECT_FALSE(fits(64, 64, 3));

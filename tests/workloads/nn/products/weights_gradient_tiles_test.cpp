@@ -12,14 +12,11 @@ namespace {
 
 using nn::TileGradient;
 using window_trial::axis;
-using window_trial::Case;
 using window_trial::Order;
 using Sharing = nn::TileGradient::Sharing;
 
-const nn::Kernels& kernels() { return tile_kernels(); }
-
 TEST(TileGradient, IsThePlainSum) {
-  const Case cases[] = {
+  const window_trial::Case cases[] = {
       {{axis(7, 1, 1, 0, 0), axis(7, 1, 1, 0, 0), 16, 64}, 11, 1},    // 1x1
       {{axis(20, 1, 1, 0, 0), axis(16, 1, 1, 0, 0), 48, 128}, 2, 2},  // several pieces; by panels
       {{axis(14, 1, 2, 0, 0), axis(14, 1, 2, 0, 0), 64, 64}, 3, 2},   // with a stride; by blocks
@@ -38,26 +35,27 @@ TEST(TileGradient, IsThePlainSum) {
       {{axis(9, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 24, 48}, 2, 2},
       {{axis(4, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 3, 5}, 2, 1},
       {{axis(4, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 75, 24}, 2, 3}};  // uneven shares
-  for (const Case& c : cases) {
+  for (const window_trial::Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
-    expect_gradient(TileGradient(c.shape, Sharing::kChannels, c.samples, c.threads, kernels()), c,
-                    Order::kChannelsLast);
+    expect_gradient(TileGradient(c.shape, Sharing::kChannels, c.samples, c.threads, tile_kernels()),
+                    c, Order::kChannelsLast);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  const Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
+  const window_trial::Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
-    return TileGradient(once.shape, Sharing::kChannels, once.samples, threads, kernels());
+    return TileGradient(once.shape, Sharing::kChannels, once.samples, threads, tile_kernels());
   });
 }
 
 TEST(TileGradient, RefusesWhatItCannotShareOut) {
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return TileGradient::fits({rows, rows, in, out}, Sharing::kChannels, 1, threads, kernels());
+    return TileGradient::fits({rows, rows, in, out}, Sharing::kChannels, 1, threads,
+                              tile_kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));
   EXPECT_FALSE(fits(64, 64, 3));
@@ -69,23 +67,23 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
 }
 
 TEST(TileGradient, OfStripsIsThePlainSum) {
-  const Case cases[] = {
+  const window_trial::Case cases[] = {
       {{axis(70, 1, 1, 0, 0), axis(71, 1, 1, 0, 0), 16, 24}, 2, 2},    // strips across samples
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one strip
       {{axis(130, 1, 2, 0, 0), axis(140, 1, 2, 0, 0), 16, 64}, 1, 1},  // with a stride
       {{axis(64, 3, 1, 1, 1), axis(129, 3, 1, 1, 1), 5, 16}, 1, 2}};   // windows
-  for (const Case& c : cases) {
+  for (const window_trial::Case& c : cases) {
     SCOPED_TRACE(testing::Message() << c.shape.columns.to << " points a line");
-    expect_gradient(TileGradient(c.shape, Sharing::kPixels, c.samples, c.threads, kernels()), c,
-                    Order::kChannelsLast);
+    expect_gradient(TileGradient(c.shape, Sharing::kPixels, c.samples, c.threads, tile_kernels()),
+                    c, Order::kChannelsLast);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(TileGradient, OfStripsHasTheSameBitsOnAnyNumberOfThreads) {
-  const Case once = {{axis(90, 1, 1, 0, 0), axis(100, 1, 1, 0, 0), 16, 32}, 2, 1};
+  const window_trial::Case once = {{axis(90, 1, 1, 0, 0), axis(100, 1, 1, 0, 0), 16, 32}, 2, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
-    return TileGradient(once.shape, Sharing::kPixels, once.samples, threads, kernels());
+    return TileGradient(once.shape, Sharing::kPixels, once.samples, threads, tile_kernels());
   });
 }
 
@@ -93,7 +91,7 @@ TEST(TileGradient, OfStripsServesManyPixelsOfFewChannels) {
   const auto fits = [](std::int64_t channels, std::int64_t points, int threads) {
     const nn::WindowAxis line = axis(points, 1, 1, 0, 0);
     return TileGradient::fits({{}, line, channels, channels}, Sharing::kPixels, 2, threads,
-                              kernels());
+                              tile_kernels());
   };
   EXPECT_TRUE(fits(128, 4 * 4096, 2));
   EXPECT_TRUE(fits(128, 4 * 4096, 8));
