@@ -5,6 +5,8 @@
 #   cmake/packages.sh GROUP...          installs the missing packages of these groups
 #   cmake/packages.sh --list GROUP...   prints their packages, one per line
 set -euo pipefail
+# shellcheck source=cmake/steps.sh
+source "$(dirname "$0")/steps.sh"
 
 declare -A groups
 # To build and run the half that analyses logs: compilers and tools, then libraries. docs/packages.md gives the reason
@@ -78,15 +80,7 @@ main() {
     exit 2
   fi
   echo "Installing ${#missing[@]} packages: ${missing[*]}"
-  local log
-  log=$(mktemp)
-  if ! install "${missing[@]}" >"$log" 2>&1; then
-    cat "$log" >&2
-    rm -f "$log"
-    echo "packages.sh: apt-get failed; its output stands above" >&2
-    exit 4
-  fi
-  rm -f "$log"
+  quietly "$(dirname "$0")/../build/logs/packages.log" install "${missing[@]}" || exit 4
 }
 
 main "$@"

@@ -24,13 +24,39 @@ print_times() {
   printf '%-32s %8d\n' "all" "$total"
 }
 
-# quietly LOG COMMAND...: runs the command with its output in LOG, and shows the output only if the command fails.
-quietly() {
-  local log=$1
+# follow LOG: until it is killed or the script ends, prints every 20 s how far the command is that writes LOG: the
+# newest count of ninja or ctest in it, else its last line.
+follow() {
+  local start=$SECONDS next=20 line
+  while sleep 1 && kill -0 $$ 2>/dev/null; do
+    ((SECONDS - start < next)) && continue
+    next=$((next + 20))
+    line=$(tail -c 20000 "$1" | grep -aoE '^\[[0-9]+/[0-9]+\] .*|[0-9]+/[0-9]+ Test +#[0-9]+: [^ ]+' | tail -n 1) || true
+    [[ -n $line ]] || line=$(grep -av '^ *$' "$1" | tail -n 1) || true
+    printf '%5d s  %.100s\n' "$((SECONDS - start))" "$line"
+  done
+}
+
+# log_to LOG COMMAND...: runs the command with its output in LOG, and says every 20 s how far it is.
+log_to() {
+  local log=$1 code=0 follower
   shift
   mkdir -p "$(dirname "$log")"
-  "$@" >"$log" 2>&1 && return
-  local code=$?
+  : >"$log"
+  follow "$log" &
+  follower=$!
+  "$@" >"$log" 2>&1 || code=$?
+  kill "$follower" 2>/dev/null || true
+  wait "$follower" 2>/dev/null || true
+  return "$code"
+}
+
+# quietly LOG COMMAND...: as log_to, and shows the output if the command fails.
+quietly() {
+  local log=$1 code=0
+  log_to "$@" || code=$?
+  ((code)) || return 0
+  shift
   cat "$log" >&2
   printf '%s: failed with exit code %d; its output stands above and in %s\n' "$1" "$code" "$log" >&2
   return "$code"
