@@ -12,9 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A table with more rows is folded at first.
-constexpr std::size_t kOpenRows = 12;
-
 std::string fieldset(const std::string& id, const std::string& legend,
                      const ChartChoices& choices) {
   if (choices.empty()) return "";
@@ -35,9 +32,8 @@ std::string canvas(const std::string& id, const std::string& label) {
 
 std::string folded(const FigureTable& table) {
   if (table.rows() == 0) return "";
-  std::string html =
-      fmt::format("<details class=\"data\"{}><summary>Figures ({} rows)</summary>{}",
-                  table.rows() <= kOpenRows ? " open" : "", table.rows(), table.str());
+  std::string html = fmt::format("<details class=\"data\"><summary>Figures ({} rows)</summary>{}",
+                                 table.rows(), table.str());
   if (table.left_out() > 0) {
     html += fmt::format("<p>{} more rows, which JSON and CSV have.</p>", table.left_out());
   }

@@ -21,7 +21,7 @@
   const compact = new Intl.NumberFormat('en', {notation: 'compact', maximumSignificantDigits: 4});
   const tick = value => Math.abs(value) >= 1e5 ? compact.format(value) : figure(value);
   const logarithmicTick = value => /^[125]e/.test(value.toExponential()) ? tick(value) : '';
-  const shortened = text => text.length > 44 ? '…' + text.slice(-43) : text;
+  const shortened = text => text.length > 40 ? '…' + text.slice(-39) : text;
 
   function axis(title, more) {
     return Object.assign({
@@ -302,7 +302,7 @@
             ticks: {
               color: tone('quiet'),
               autoSkip: false,
-              callback: value => shortened(rows[value].name),
+              callback: value => rows[value].name.split(/\/(.*)/, 2).map(shortened),  // submitter, then system
             },
           }),
         },
@@ -404,7 +404,7 @@
     const {chart} = entry;
     let rem = 0;
     if (chart.kind === 'breakdown') rem = 7 + 2.6 * (isRank(chart) ? chart.labels.length : chart.labels.filter(isWanted).length);
-    if (chart.kind === 'spread') rem = 6 + 1.8 * chart.rows.filter(row => isWanted(row.name)).length;
+    if (chart.kind === 'spread') rem = 6 + 2.6 * chart.rows.filter(row => isWanted(row.name)).length;
     if (chart.kind === 'timeline') rem = 8 + 2.6 * chart.ranks;
     if (rem > 0) document.getElementById(chart.id).parentElement.style.height = rem + 'rem';
   }
