@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "analysis/fields.h"
@@ -21,12 +23,20 @@ bool has_rate_of_models(const SystemReport& system) {
   return figure(system.facts, "models_per_min").has_value();
 }
 
+/// A path of a submission, <submitter>/results/<system>/..., names its submitter.
 RoundRow row_of(const SystemReport& system) {
-  const std::string label = label_of(system);
-  const std::size_t end = label.find('/');
   const std::string& described = system.facts.description.submitter;
-  if (end == std::string::npos) return {&system, described.empty() ? "-" : described, label};
-  return {&system, described.empty() ? label.substr(0, end) : described, label.substr(end + 1)};
+  const std::filesystem::path path = system.name;
+  const auto results = std::find(path.begin(), path.end(), "results");
+  if (results == path.begin() || results == path.end()) {
+    return {&system, described.empty() ? "-" : described, label_of(system)};
+  }
+  const auto submitter = std::prev(results);
+  std::filesystem::path label;
+  for (auto part = path.begin(); part != path.end(); ++part) {
+    if (part != submitter && part != results && *part != system.facts.benchmark) label /= *part;
+  }
+  return {&system, described.empty() ? submitter->string() : described, label.string()};
 }
 
 /// Absent scores come last.

@@ -12,7 +12,7 @@ namespace analysis {
 
 struct RoundRow {
   const SystemReport* system = nullptr;
-  std::string submitter;  ///< of its description, else the first part of its label; "-" if unknown
+  std::string submitter;  ///< of its description, else <submitter>/results/; "-" if unknown
   std::string name;       ///< of the system, without the submitter
 };
 

@@ -38,11 +38,14 @@ struct ObjectReader::Node {
   const Json& need(const std::string& key, const std::string& words,
                    const std::string& help) const {
     const Json* json = find(key);
-    if (json == nullptr) {
-      throw ConfigError(where(key) + ": is required (" + help + "): must be " + words +
-                        ", but is absent");
+    if (json != nullptr) return *json;
+    std::vector<std::string> unread;
+    for (const auto& [name, value] : found.items()) {
+      if (!entries.contains(name)) unread.push_back(name);
     }
-    return *json;
+    const std::string near = nearest_name(key, unread);
+    throw ConfigError(where(key) + ": is required (" + help + "): must be " + words +
+                      ", but is absent" + (near.empty() ? "" : "; is it \"" + near + "\"?"));
   }
 
   template <class T>

@@ -217,6 +217,10 @@ Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence&
     return {round, why + fmt::format(" and the log is of {}, before {} was published on {}", date,
                                      round->name(), round->published)};
   }
+  if (is_listed) {
+    return {listing.back(), fmt::format("the newest round{} with \"{}\"; the log is of {}", chosen,
+                                        *evidence.benchmark, date)};
+  }
   return {
       listing.back(),
       why + fmt::format(" and the log is of {}, later than its rounds, of which {} is the newest",

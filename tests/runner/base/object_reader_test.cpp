@@ -101,6 +101,11 @@ TEST(ObjectReader, NamesARequiredKeyThatIsAbsent) {
   EXPECT_EQ(refusal([] { reader("{}").required<std::int64_t>("epochs", "epochs to train"); }),
             "small.json: /epochs: is required (epochs to train): must be an integer of 64 bits, "
             "but is absent");
+  EXPECT_EQ(refusal([] {
+              reader(R"({"epoch": 3, "seed": 1})").required<std::int64_t>("epochs", "to train");
+            }),
+            "small.json: /epochs: is required (to train): must be an integer of 64 bits, but is "
+            "absent; is it \"epoch\"?");
 }
 
 TEST(ObjectReader, NamesTheNearestKeyOfATypo) {

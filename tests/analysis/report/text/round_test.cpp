@@ -42,6 +42,17 @@ TEST(TextRound, HasALinePerSystemBestScoreFirst) {
             "  None       rack        16  4 of 5          -      36     1234.5\n");
 }
 
+TEST(TextRound, TakesSubmittersFromPathsOfSubmissionsOnly) {
+  analysis::Report report;
+  report.systems = {system_of("node7/resnet50", 60.0),
+                    system_of("v3.0/HPE+LBNL/results/pod/strong/resnet", 120.0)};
+  const auto rows = analysis::rows_of_round(report).at("resnet");
+  EXPECT_EQ(rows.at(0).submitter, "-");
+  EXPECT_EQ(rows.at(0).name, "node7/resnet50");
+  EXPECT_EQ(rows.at(1).submitter, "HPE+LBNL");
+  EXPECT_EQ(rows.at(1).name, "v3.0/pod/strong");
+}
+
 TEST(TextRound, RatesSystemsThatTrainedInstancesTogether) {
   analysis::Report report;
   report.systems = {system_of("A/results/pod/resnet", std::nullopt),

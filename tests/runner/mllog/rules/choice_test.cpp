@@ -83,6 +83,8 @@ TEST(ByLog, TakesTheRoundThatWasPublishedNext) {
 
 TEST(ByLog, TakesTheNewestForLaterLogsAndForThoseWithoutADate) {
   EXPECT_EQ(by_log("resnet", k2035).round->name(), "training-4.0") << "4.1 has no rules for it";
+  EXPECT_EQ(by_log("resnet", k2035).why,
+            "the newest round with \"resnet\"; the log is of 2034-12-17");
   EXPECT_EQ(by_log("cosmoflow", k2035).round->name(), "hpc-3.0");
   EXPECT_EQ(by_log("deepcam", std::nullopt).round->name(), "hpc-3.0");
   EXPECT_THAT(by_log("deepcam", std::nullopt).why, HasSubstr("has no date"));
