@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <source_location>
 #include <string_view>
 #include <utility>
 
 #include "runner/base/error.h"
 #include "runner/mllog/python_json.h"
+#include "runner/mllog/source_path.h"
 
 namespace mllog {
 
@@ -19,15 +21,15 @@ namespace {
 constexpr std::string_view kOwnPath = "runner/mllog/log_writer.cpp";
 
 /// `path` relative to the source root. The root is derived from this file's own path, so it needs
-/// no configuration and appears in no log.
+/// no configuration and appears in no log. An object from a compiler's cache may have been compiled
+/// in another clone: then its path has another root.
 std::string below_source_root(std::string_view path) {
   const std::string_view self = std::source_location::current().file_name();
   if (self.ends_with(kOwnPath)) {
     const std::string_view root = self.substr(0, self.size() - kOwnPath.size());
     if (path.starts_with(root)) path.remove_prefix(root.size());
   }
-  if (path.starts_with('/')) path.remove_prefix(path.rfind('/') + 1);  // compiled elsewhere
-  return std::string(path);
+  return std::string(path.starts_with('/') ? below_top_folder(path) : path);
 }
 
 int creation_flags(LogFile state) { return state == LogFile::kNew ? O_CREAT | O_EXCL : O_TRUNC; }

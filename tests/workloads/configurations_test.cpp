@@ -1,5 +1,5 @@
 // The configurations that come with the program: each is taken, and those of the benchmarks have
-// the hyperparameters of the reference convergence points. Hides nothing.
+// the hyperparameters of the reference convergence points.
 #include <gtest/gtest.h>
 
 #include <filesystem>

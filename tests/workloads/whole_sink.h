@@ -1,5 +1,4 @@
 // A sink that takes every sample once, in any order.
-// Hides nothing.
 #pragma once
 
 #include <gtest/gtest.h>

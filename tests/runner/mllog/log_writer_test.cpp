@@ -17,6 +17,7 @@
 #include "runner/base/thrown_message.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/python_json.h"
+#include "runner/mllog/source_path.h"
 
 namespace mllog {
 namespace {
@@ -36,6 +37,14 @@ std::string slurp(const std::string& path) {
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+TEST(LogWriter, NamesSourcesFromTheirTopLevelFolderOn) {
+  EXPECT_EQ(below_top_folder("/home/runner/trainmark/workloads/dlrm/model.cpp"),
+            "workloads/dlrm/model.cpp");
+  EXPECT_EQ(below_top_folder("/a/trainmark/tests/runner/mllog/log_writer_test.cpp"),
+            "tests/runner/mllog/log_writer_test.cpp");
+  EXPECT_EQ(below_top_folder("/usr/include/other.h"), "other.h");
 }
 
 TEST(LogWriter, WritesTheRecordLayout) {
