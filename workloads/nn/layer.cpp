@@ -27,7 +27,7 @@ void GradientTarget::finish(bool accumulate) const {
   if (accumulate) add_all(kernels_->f32, place_, beside_, count_);
 }
 
-void Layer::remake(const Samples& /*samples*/) {
+void Layer::recompute(const Samples& /*samples*/) {
   throw base::Error(base::ExitCode::kInternal, "recompute requested from a layer that cannot");
 }
 

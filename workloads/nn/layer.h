@@ -59,7 +59,7 @@ class Layer {
   /// existing ones; the second and later slices always do.
   virtual void backward(bool accumulate, const Samples& samples) = 0;
   /// Recomputes the output of the last forward pass, where the plan asks for it.
-  virtual void remake(const Samples& samples);
+  virtual void recompute(const Samples& samples);
   virtual void observe(const Samples& /*samples*/) {}
   virtual void settle() {}
   virtual void observe_gradient(const Samples& /*samples*/) {}

@@ -78,7 +78,7 @@ std::int64_t moved_bytes(const Planner& planner, ValueId made, bool adds_gradien
   const Operation& operation = operation_of(planner, made);
   const std::int64_t operands = operand_bytes(planner, made);
   std::int64_t bytes = passes_of(planner, operation) * operands;
-  if (planner.pass().of(static_cast<std::size_t>(made)).remade >= 0) bytes += operands;
+  if (planner.pass().of(static_cast<std::size_t>(made)).recomputed_in >= 0) bytes += operands;
   if (operation.kind == OperationKind::kBatchNorm) bytes += norm_bytes(planner, made);
   if (operation.kind == OperationKind::kDepthwise) bytes += bytes_of(planner, operation.src);
   return bytes + part_bytes(planner, made, adds_gradients);

@@ -161,17 +161,20 @@ class BackwardBuilder {
   }
   int segment() const { return builder_.segment(); }
   /// Whether the backward pass reads the value as the forward pass left it.
-  bool is_kept(std::size_t value) const { return last_need_[value] >= 0 && of_[value].remade < 0; }
+  bool is_kept(std::size_t value) const {
+    return last_need_[value] >= 0 && of_[value].recomputed_in < 0;
+  }
   std::vector<PassSegment> finish() {
     for (std::size_t i = 0; i < of_.size(); ++i) {
-      of_[i].is_transient_recomputed = of_[i].remade >= 0 && last_need_[i] == of_[i].remade;
+      of_[i].is_transient_recomputed =
+          of_[i].recomputed_in >= 0 && last_need_[i] == of_[i].recomputed_in;
     }
     return builder_.finish();
   }
 
  private:
   /// Whether the value is recomputed where it is needed.
-  bool is_remade(std::size_t value) const;
+  bool is_recomputed(std::size_t value) const;
   void need_sources(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
     switch (what.kind) {
@@ -203,7 +206,7 @@ class BackwardBuilder {
   std::vector<int> last_need_;  ///< last segment that reads each value; -1: none
 };
 
-bool BackwardBuilder::is_remade(std::size_t value) const {
+bool BackwardBuilder::is_recomputed(std::size_t value) const {
   const Operation& maker = network_.operations()[value];
   const bool normalizes = maker.kind == OperationKind::kBatchNorm;
   if (options_.recompute == Recompute::kNone) return false;
@@ -217,12 +220,12 @@ bool BackwardBuilder::is_remade(std::size_t value) const {
 
 void BackwardBuilder::need(ValueId value) {
   const auto at = static_cast<std::size_t>(value);
-  if (is_remade(at) && of_[at].remade < 0) {
+  if (is_recomputed(at) && of_[at].recomputed_in < 0) {
     const Operation& maker = network_.operations()[at];
     need(maker.src);
     if (maker.residual) need(made_value(network_, *maker.residual));
     builder_.add(Work::kRecompute, at);
-    of_[at].remade = builder_.segment();
+    of_[at].recomputed_in = builder_.segment();
   }
   last_need_[at] = builder_.segment();
 }

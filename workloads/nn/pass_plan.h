@@ -53,7 +53,7 @@ struct PassSegment {
 struct SegmentsOf {
   int forward = 0, backward = 0;
   int observed_forward = -1, observed_backward = -1;  ///< -1: nothing to observe
-  int remade = -1;  ///< backward segment that recomputes its value; -1: none
+  int recomputed_in = -1;  ///< backward segment that recomputes its value; -1: none
   /// Whether the segment that makes its value is the only one to read it, so that its buffer holds
   /// one slice. `is_transient_recomputed`: the same of the recomputed value.
   bool passes = false, is_transient_recomputed = false;

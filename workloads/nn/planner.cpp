@@ -127,8 +127,9 @@ void Planner::define_value(const dnnl::memory::desc& desc) {
   const SegmentsOf& here = pass_.of(operation_);
   value_places_[operation_] = place(here.passes, forward_slices(), forward_moment());
   values_again_[operation_] = value_places_[operation_];
-  if (!remakes()) return;
-  values_again_[operation_] = place(here.is_transient_recomputed, remake_slices(), remake_moment());
+  if (!recomputes()) return;
+  values_again_[operation_] =
+      place(here.is_transient_recomputed, recompute_slices(), recompute_moment());
 }
 
 void Planner::defer_value(const ChannelMap& map, ValueId source) {
@@ -142,7 +143,7 @@ const Planner::Deferred& Planner::deferred(ValueId value) const {
 
 void Planner::use_value(ValueId value, bool in_backward) {
   memory_.extend(value_place(value).buffer, forward_moment());
-  if (remakes()) memory_.extend(recomputed_value(value).buffer, remake_moment());
+  if (recomputes()) memory_.extend(recomputed_value(value).buffer, recompute_moment());
   if (training() && in_backward) memory_.extend(recomputed_value(value).buffer, backward_moment());
 }
 

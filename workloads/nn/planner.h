@@ -116,10 +116,10 @@ class Planner {
   /// Whether `value` has one reader, which reads it once.
   bool is_read_once(ValueId value) const { return network_.readers(value).size() == 1; }
   /// Whether the current operation recomputes its value in the backward pass.
-  bool remakes() const { return training() && pass_.of(operation_).remade >= 0; }
-  int remake_moment() const { return forward_moments() + pass_.of(operation_).remade; }
-  const Slices& remake_slices() const {
-    return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).remade)].slices;
+  bool recomputes() const { return training() && pass_.of(operation_).recomputed_in >= 0; }
+  int recompute_moment() const { return forward_moments() + pass_.of(operation_).recomputed_in; }
+  const Slices& recompute_slices() const {
+    return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).recomputed_in)].slices;
   }
   /// The current operation's value is never stored: its only reader computes it from `source`.
   void defer_value(const ChannelMap& map, ValueId source);

@@ -119,7 +119,7 @@ TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
   }
 }
 
-/// The place of each remake, -1 for values that are kept.
+/// The place of each recompute, -1 for values that are kept.
 std::vector<int> places_of_remakes(const PassPlan& plan, std::size_t operations) {
   std::vector<int> places(operations, -1);
   int place = 0;
@@ -144,7 +144,7 @@ TEST(PassPlan, MakesAgainWhatItsModeNames) {
     const std::vector<int> places = places_of_remakes(plan, net.operations().size());
     std::set<std::string> names;
     for (std::size_t i = 0; i < places.size(); ++i) {
-      EXPECT_EQ(places[i] >= 0, plan.of(i).remade >= 0) << i;
+      EXPECT_EQ(places[i] >= 0, plan.of(i).recomputed_in >= 0) << i;
       if (places[i] >= 0) names.insert(net.operations()[i].name);
     }
     return names;
@@ -169,12 +169,12 @@ TEST(PassPlan, MakesValuesAgainBehindTheirSourcesAndBeforeTheirReaders) {
     with.recompute = recompute;
     const PassPlan plan(net, with);
     for (std::size_t i = 1; i < net.operations().size(); ++i) {
-      if (plan.of(i).remade < 0) continue;
+      if (plan.of(i).recomputed_in < 0) continue;
       const Position made =
-          planned_position(plan.backward(), Work::kRecompute, i, plan.of(i).remade);
+          planned_position(plan.backward(), Work::kRecompute, i, plan.of(i).recomputed_in);
       EXPECT_TRUE(made.is_before(position(plan.backward(), Work::kRun, i)));
       for (const std::size_t source : sources(net.operations()[i])) {
-        if (plan.of(source).remade < 0) continue;
+        if (plan.of(source).recomputed_in < 0) continue;
         EXPECT_TRUE(position(plan.backward(), Work::kRecompute, source).is_before(made));
       }
       bool is_read_later = false;

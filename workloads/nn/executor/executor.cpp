@@ -254,7 +254,7 @@ void Executor::backward(bool accumulate, PassListener* listener) {
                   [&](const PassStep& step, const Samples& samples) {
                     Layer& layer = *layers_[step.operation];
                     if (step.work == Work::kRun) return layer.backward(accumulate, samples);
-                    if (step.work == Work::kRecompute) return layer.remake(samples);
+                    if (step.work == Work::kRecompute) return layer.recompute(samples);
                     if (step.work == Work::kObserve) {
                       if (mode_ == Mode::kTraining) layer.observe_gradient(samples);
                       return;

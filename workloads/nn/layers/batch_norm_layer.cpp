@@ -16,7 +16,7 @@ class BatchNormLayer final : public Layer {
   void bind(const Arena& arena) override;
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
-  void remake(const Samples& samples) override;
+  void recompute(const Samples& samples) override;
   void observe(const Samples& samples) override;
   void settle() override;
   void observe_gradient(const Samples& samples) override;
@@ -193,7 +193,7 @@ void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
 }
 
 template <class T>
-void BatchNormLayer<T>::remake(const Samples& samples) {
+void BatchNormLayer<T>::recompute(const Samples& samples) {
   columns_.for_each(samples, [&](const NormColumn& where) {
     output_.write(Output::Pass::kAgain, samples, where, nullptr);
   });

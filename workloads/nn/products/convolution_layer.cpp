@@ -53,7 +53,7 @@ class ConvolutionLayer final : public Layer {
   }
   void bind(const Arena& arena) override;
   void forward(Mode /*mode*/, const Samples& samples) override { forward_->run(samples, false); }
-  void remake(const Samples& samples) override { remake_->run(samples, false); }
+  void recompute(const Samples& samples) override { recompute_->run(samples, false); }
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override;
   std::string implementation() const override { return names_of(products(), chosen()); }
@@ -78,7 +78,7 @@ class ConvolutionLayer final : public Layer {
   memory::desc weights_desc_;  ///< of the parameters, which are floats, and their gradient
   MethodChoice choice_;
   std::vector<ProductMethod> methods_;
-  std::unique_ptr<Product> forward_, remake_;
+  std::unique_ptr<Product> forward_, recompute_;
   BackwardProducts gradients_;
   BiasGradient bias_gradient_;
   BufferId diff_dst_buffer_ = -1;
@@ -131,10 +131,10 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   forward_ = make_forward_product(planner, choice_.forward, problem_, layouts(), slices,
                                   planner.forward_moment(), planner.value_place(src),
                                   planner.value_place(dst));
-  if (!planner.remakes()) return;
-  remake_ = make_forward_product(planner, choice_.forward, problem_, layouts(),
-                                 planner.remake_slices(), planner.remake_moment(),
-                                 planner.recomputed_value(src), planner.recomputed_value(dst));
+  if (!planner.recomputes()) return;
+  recompute_ = make_forward_product(planner, choice_.forward, problem_, layouts(),
+                                    planner.recompute_slices(), planner.recompute_moment(),
+                                    planner.recomputed_value(src), planner.recomputed_value(dst));
 }
 
 void ConvolutionLayer::list_methods(const Planner& planner) {
@@ -173,7 +173,7 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
 std::vector<const Product*> ConvolutionLayer::products() const {
   std::vector<const Product*> all = gradients_.products();
   all.insert(all.begin(), forward_.get());
-  if (remake_) all.push_back(remake_.get());
+  if (recompute_) all.push_back(recompute_.get());
   return all;
 }
 
@@ -193,7 +193,7 @@ std::int64_t ConvolutionLayer::reorders_per_step() const {
 
 void ConvolutionLayer::bind(const Arena& arena) {
   forward_->bind(arena, device_, kernels_);
-  if (remake_) remake_->bind(arena, device_, kernels_);
+  if (recompute_) recompute_->bind(arena, device_, kernels_);
   if (diff_dst_buffer_ < 0) return;
   if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
   gradients_.bind(arena, device_, kernels_);

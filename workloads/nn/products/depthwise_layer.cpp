@@ -26,7 +26,7 @@ class DepthwiseLayer final : public Layer {
   void forward(Mode /*mode*/, const Samples& samples) override {
     convolve(samples, src_forward_, src_place_, dst_forward_, dst_place_);
   }
-  void remake(const Samples& samples) override {
+  void recompute(const Samples& samples) override {
     convolve(samples, src_again_, src_place_again_, dst_again_, dst_place_again_);
   }
   void backward(bool accumulate, const Samples& samples) override;

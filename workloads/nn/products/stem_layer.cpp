@@ -32,7 +32,7 @@ class StemLayer final : public Layer {
   void bind(const Arena& arena) override;
   std::string implementation() const override { return "stem"; }
   void forward(Mode /*mode*/, const Samples& samples) override { make(samples, src_, dst_); }
-  void remake(const Samples& samples) override { make(samples, src_again_, dst_again_); }
+  void recompute(const Samples& samples) override { make(samples, src_again_, dst_again_); }
   void backward(bool accumulate, const Samples& samples) override;
 
  private:

@@ -44,7 +44,7 @@ struct Totals {
 /// The number of columns of each table on each rank, or the first part that fits on no rank.
 struct Packing {
   std::vector<std::vector<std::int64_t>> columns;  ///< [table][rank]
-  std::optional<TablePart> homeless;
+  std::optional<TablePart> unplaced;
   std::int64_t missing_bytes = 0;
 };
 
@@ -69,11 +69,11 @@ class Planner {
     require_room_for_replicated();
     Packing packing = pack(cut(std::numeric_limits<double>::infinity()));
     std::optional<TablePlacement> best;
-    if (!packing.homeless) best = placement_of(packing);
+    if (!packing.unplaced) best = placement_of(packing);
     for (const double fraction : kFractions) {
       if (!options_.may_split || (best && best->balance <= kGoodBalance)) break;
       packing = pack(cut(fraction / options_.ranks));
-      if (packing.homeless) continue;
+      if (packing.unplaced) continue;
       TablePlacement finer = placement_of(packing);
       if (!best || finer.balance < best->balance) best = std::move(finer);
     }
@@ -148,7 +148,7 @@ class Planner {
         if (!chosen || load < least) std::tie(chosen, least) = std::pair(rank, load);
       }
       if (!chosen) {
-        packing.homeless = part;
+        packing.unplaced = part;
         packing.missing_bytes = missing;
         return packing;
       }
@@ -221,7 +221,7 @@ class Planner {
   }
 
   [[noreturn]] void refuse(const Packing& packing) const {
-    const TablePart& part = *packing.homeless;
+    const TablePart& part = *packing.unplaced;
     const TableSpec& table = tables_[static_cast<std::size_t>(part.table)];
     throw base::ConfigError(fmt::format(
         "table placement: table \"{}\" [{}, {}]: {} of its columns ({} bytes) fit on none of {} "
