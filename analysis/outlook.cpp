@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/statistics.h"
+#include "runner/base/printable.h"
 
 namespace analysis {
 namespace {
@@ -25,8 +26,7 @@ Outlook by_earlier_runs(const Standing& standing, std::span<const EarlierRun> ea
   }
   const auto n = static_cast<double>(ends_s.size());
   Outlook outlook;
-  outlook.basis =
-      fmt::format("{} earlier run{} of this folder", ends_s.size(), ends_s.size() == 1 ? "" : "s");
+  outlook.basis = base::counted(std::ssize(ends_s), "earlier run") + " of this folder";
   outlook.end_s = mean_of(ends_s);
   if (ends_s.size() < 2) return outlook;
   const double half =

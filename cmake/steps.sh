@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Timed steps for quickstart and check, and other functions for them. To be sourced by bash.
 
+# Seconds between two lines of progress.
+progress_s=20
 step_names=()
 step_seconds=()
 
@@ -24,20 +26,20 @@ print_times() {
   printf '%-32s %8d\n' "all" "$total"
 }
 
-# follow LOG: until it is killed or the script ends, prints every 20 s how far the command is that writes LOG: the
+# follow LOG: until it is killed or the script ends, prints every $progress_s seconds how far the command is that writes LOG: the
 # newest count of ninja or ctest in it, else its last line.
 follow() {
-  local start=$SECONDS next=20 line
+  local start=$SECONDS next=$progress_s line
   while sleep 1 && kill -0 $$ 2>/dev/null; do
     ((SECONDS - start < next)) && continue
-    next=$((next + 20))
+    next=$((next + progress_s))
     line=$(tail -c 20000 "$1" | grep -aoE '^\[[0-9]+/[0-9]+\] .*|[0-9]+/[0-9]+ Test +#[0-9]+: [^ ]+' | tail -n 1) || true
     [[ -n $line ]] || line=$(grep -av '^ *$' "$1" | tail -n 1) || true
     printf '%5d s  %.100s\n' "$((SECONDS - start))" "$line"
   done
 }
 
-# log_to LOG COMMAND...: runs the command with its output in LOG, and says every 20 s how far it is.
+# log_to LOG COMMAND...: runs the command with its output in LOG, and says every $progress_s seconds how far it is.
 log_to() {
   local log=$1 code=0 follower
   shift

@@ -12,8 +12,6 @@
 #include "runner/drifted_ranks.h"
 
 namespace runner {
-namespace {}  // namespace
-
 void TrainingEpochs::go() {
   run_.progress.begin(run_.at.steps_done);
   const EvaluationConfig& evaluation = run_.config.evaluation;

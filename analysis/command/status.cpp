@@ -40,8 +40,8 @@ std::string state_text(const LiveRun& run) {
   if (run.state == LiveState::kGone) text += ": its process ended without a word";
   if (run.state == LiveState::kEnded) text += fmt::format(": {}", to_string(run.facts.outcome));
   if (run.process > 0) {
-    text += fmt::format(" ({} rank{}, process {} on {})", run.ranks, run.ranks == 1 ? "" : "s",
-                        run.process, run.host);
+    text += fmt::format(" ({}, process {} on {})", base::counted(run.ranks, "rank"), run.process,
+                        run.host);
   }
   return text;
 }

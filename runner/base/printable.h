@@ -28,4 +28,7 @@ std::string shortened(std::string_view printable_text, std::size_t width);
 std::string bytes_text(double bytes);
 inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
+/// 1, "rank" -> "1 rank"; 2, "rank" -> "2 ranks".
+std::string counted(std::int64_t count, std::string_view what);
+
 }  // namespace base

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/usable_cpus.h"
 #include "runner/doctor/folder_checks.h"
@@ -205,8 +206,9 @@ Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks
                             std::max<std::int64_t>(1, available / node_ranks));
   }
   Finding threads = ok_finding(
-      "launch.threads", fmt::format("{} of {} on {}", plural(plan.node_threads, "thread"),
-                                    plural(node_ranks, "rank"), plural(plan.node_cpus, "CPU")));
+      "launch.threads",
+      fmt::format("{} of {} on {}", base::counted(plan.node_threads, "thread"),
+                  base::counted(node_ranks, "rank"), base::counted(plan.node_cpus, "CPU")));
   const std::int64_t share = std::max<std::int64_t>(1, plan.node_cpus / node_ranks);
   if (plan.oversubscribed()) {
     threads.verdict = Verdict::kWarning;

@@ -93,10 +93,6 @@ std::string quantity_text(double value, const std::string& unit) {
   return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
-std::string plural(std::int64_t number, const std::string& word) {
-  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
-}
-
 Findings compare_rates(const std::string& id, const Hosts& hosts,
                        const std::vector<double>& rates) {
   const std::string unit = catalogue_entry(id).unit;

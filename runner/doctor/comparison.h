@@ -16,9 +16,6 @@ using Hosts = std::vector<std::string>;
 /// "19.8 GB/s", "120 MB/s", "34.1 us", depending on a check's unit.
 std::string quantity_text(double value, const std::string& unit);
 
-/// "1 rank", "3 ranks".
-std::string plural(std::int64_t number, const std::string& word);
-
 /// One finding per node: a warning if it is below 80 % of the median of all nodes. With a single
 /// node, only the rate.
 Findings compare_rates(const std::string& id, const Hosts& hosts, const std::vector<double>& rates);

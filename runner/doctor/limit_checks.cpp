@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runner/base/ceil_div.h"
+#include "runner/base/printable.h"
 #include "runner/doctor/host_checks.h"
 #include "runner/documents.h"
 
@@ -42,8 +43,8 @@ Finding judge_available(const HostFacts& host, const Needs& needs) {
       ok_finding("memory.available", fmt::format("{} ({})", bytes_text(*available), by),
                  static_cast<double>(*available));
   if (!needs.has_configuration) return finding;
-  finding.expected = fmt::format("{} for {} rank{} on this node", bytes_text(needs.node_bytes),
-                                 needs.node_ranks, needs.node_ranks == 1 ? "" : "s");
+  finding.expected = fmt::format("{} for {} on this node", bytes_text(needs.node_bytes),
+                                 base::counted(needs.node_ranks, "rank"));
   if (needs.node_bytes > *available) {
     finding.verdict = Verdict::kError;
     finding.remedy =

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "runner/base/median.h"
+#include "runner/base/printable.h"
 
 namespace doctor {
 namespace {
@@ -168,22 +169,23 @@ Json report_document(const Report& report) {
 void print_report(const Report& report, std::ostream& out) {
   const Findings all = all_findings(report);
   const auto nodes = static_cast<std::int64_t>(report.nodes.size());
-  out << (nodes == 1 ? report.nodes.front().host : plural(nodes, "node")) << ", "
-      << plural(report.ranks, "rank") << (report.ranks == report.started_ranks ? "" : " as planned")
+  out << (nodes == 1 ? report.nodes.front().host : base::counted(nodes, "node")) << ", "
+      << base::counted(report.ranks, "rank")
+      << (report.ranks == report.started_ranks ? "" : " as planned")
       << (report.configuration.empty() ? "" : ", for " + report.configuration) << '\n';
   print_measured(report, out);
-  out << plural(count(all, Verdict::kOk), "check") << " fine\n";
+  out << base::counted(count(all, Verdict::kOk), "check") << " fine\n";
   for (const Verdict verdict :
        {Verdict::kNotKnown, Verdict::kNote, Verdict::kWarning, Verdict::kError}) {
     for (const Group& group : grouped(report, verdict)) print_group(group, nodes > 1, out);
   }
   const std::int64_t errors = count(all, Verdict::kError);
-  const std::string rest = plural(count(all, Verdict::kWarning), "warning") + ", " +
-                           plural(count(all, Verdict::kNote), "note");
+  const std::string rest = base::counted(count(all, Verdict::kWarning), "warning") + ", " +
+                           base::counted(count(all, Verdict::kNote), "note");
   const std::string what = report.configuration.empty() ? "training" : "this configuration";
-  out << (errors == 0
-              ? fmt::format("{} can run here: {}\n", what, rest)
-              : fmt::format("{} cannot run here: {}, {}\n", what, plural(errors, "error"), rest));
+  out << (errors == 0 ? fmt::format("{} can run here: {}\n", what, rest)
+                      : fmt::format("{} cannot run here: {}, {}\n", what,
+                                    base::counted(errors, "error"), rest));
 }
 
 }  // namespace doctor

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "runner/base/error.h"
 #include "runner/base/printable.h"
@@ -24,6 +26,9 @@ namespace fs = std::filesystem;
 
 /// Most ranks that a message names; more would obscure it.
 constexpr std::size_t kMostNamed = 4;
+/// Every process waits for a device now and then. A wait is reported if it lasts for all looks.
+constexpr int kLooks = 10;
+constexpr std::chrono::milliseconds kLookEvery(50);
 
 Environment environment_of(const fs::path& process) {
   std::ifstream file(process / "environ", std::ios::binary);
@@ -70,6 +75,17 @@ std::string named(const std::vector<LocalRank>& ranks, Is is) {
   return text;
 }
 
+void outlast_short_waits(std::vector<LocalRank>& ranks) {
+  for (int look = 0; look < kLooks && std::ranges::any_of(ranks, waits_for_device); ++look) {
+    std::this_thread::sleep_for(kLookEvery);
+    for (LocalRank& rank : ranks) {
+      if (!waits_for_device(rank)) continue;
+      const auto now = base::process_state(rank.process);
+      rank.state = now ? now->state : 'X';
+    }
+  }
+}
+
 /// How many of this host's ranks have no process; 0 if the number started is unknown.
 std::int64_t without_process(const std::vector<LocalRank>& ranks, const Launcher& launcher) {
   std::set<std::int64_t> alive;
@@ -109,6 +125,7 @@ std::vector<LocalRank> local_ranks(const Environment& mine) {
     found.state = state->state;
     ranks.push_back(found);
   }
+  outlast_short_waits(ranks);
   std::ranges::sort(ranks, {}, [](const LocalRank& rank) { return rank.rank; });
   return ranks;
 }

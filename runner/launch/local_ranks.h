@@ -17,7 +17,8 @@ struct LocalRank {
 };
 
 /// All processes of the job on this host, by rank, including this one. Other users' processes are
-/// not seen, and none if /proc cannot be read. `mine` is this process's environment.
+/// not seen, and none if /proc cannot be read. A rank that waits for a device is watched for up to
+/// 0.5 s, so that its state is D only if the wait lasts. `mine` is this process's environment.
 std::vector<LocalRank> local_ranks(const Environment& mine);
 
 /// The ranks that keep a job from starting, as far as visible on this host.

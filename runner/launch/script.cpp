@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runner/base/error.h"
+#include "runner/base/printable.h"
 #include "runner/launch/script_body.h"
 #include "runner/launch/script_parts.h"
 #include "runner/launch/shell_word.h"
@@ -103,13 +104,9 @@ SchedulerParts parts_of(const JobRequest& request) {
   return {};
 }
 
-std::string counted(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string purpose(const JobRequest& request) {
-  const std::string size =
-      counted(request.nodes, "node") + " with " + counted(request.ranks_per_node, "rank") + " each";
+  const std::string size = base::counted(request.nodes, "node") + " with " +
+                           base::counted(request.ranks_per_node, "rank") + " each";
   if (request.is_together()) {
     return fmt::format("{} instances of {} at the same time, on {}", request.runs, request.workload,
                        size);

@@ -18,20 +18,6 @@ namespace mllog {
 
 namespace {
 
-constexpr std::string_view kOwnPath = "runner/mllog/log_writer.cpp";
-
-/// `path` relative to the source root. The root is derived from this file's own path, so it needs
-/// no configuration and appears in no log. An object from a compiler's cache may have been compiled
-/// in another clone: then its path has another root.
-std::string below_source_root(std::string_view path) {
-  const std::string_view self = std::source_location::current().file_name();
-  if (self.ends_with(kOwnPath)) {
-    const std::string_view root = self.substr(0, self.size() - kOwnPath.size());
-    if (path.starts_with(root)) path.remove_prefix(root.size());
-  }
-  return std::string(path.starts_with('/') ? below_top_folder(path) : path);
-}
-
 int creation_flags(LogFile state) { return state == LogFile::kNew ? O_CREAT | O_EXCL : O_TRUNC; }
 
 }  // namespace
@@ -91,7 +77,7 @@ void LogWriter::write(const char* event_type, const std::string& key, const Json
     throw base::Error(base::ExitCode::kInternal,
                       "LogWriter: metadata of " + key + " must be an object");
   }
-  Json all = {{"file", below_source_root(where.file_name())}, {"lineno", where.line()}};
+  Json all = {{"file", path_in_project(where.file_name())}, {"lineno", where.line()}};
   all.update(metadata);
   const Json record = {{"namespace", ""},          {"time_ms", clock_.unix_ms()},
                        {"event_type", event_type}, {"key", key},

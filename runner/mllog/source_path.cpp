@@ -6,7 +6,8 @@
 
 namespace mllog {
 
-std::string_view below_top_folder(std::string_view path) {
+std::string_view path_in_project(std::string_view path) {
+  if (!path.starts_with('/')) return path;
   std::optional<std::size_t> begin;
   for (const char* const folder : {"/runner/", "/staging/", "/workloads/", "/analysis/"}) {
     const std::size_t at = path.rfind(folder);

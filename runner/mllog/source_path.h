@@ -5,9 +5,10 @@
 
 namespace mllog {
 
-/// The part of a source's absolute path from the project's top-level folder on:
-/// "runner/mllog/x.cpp" for "/home/me/trainmark/runner/mllog/x.cpp". The file's name if it lies in
-/// none.
-std::string_view below_top_folder(std::string_view path);
+/// The part of a source's path from the project's top-level folder on: "runner/mllog/x.cpp" for
+/// "/home/me/trainmark/runner/mllog/x.cpp" and for "runner/mllog/x.cpp". The file's name if it lies
+/// in no folder of the project. Derived from the path alone, so that an object which a compiler's
+/// cache brings from another clone names the same source.
+std::string_view path_in_project(std::string_view path);
 
 }  // namespace mllog

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 USAGE = 2
-SECONDS = 2.0  # a usage error shows at once
+SECONDS = 4.0  # a usage error shows at once
 PROGRAMS = ("trainmark", "build/release/trainmark", "build/check/trainmark", "build/analysis/trainmark")
 #: Usage errors that are not the command's: a file that an earlier step makes, an instruction set that this CPU lacks.
 NOT_HERE = re.compile(r"\.json: (cannot open|cannot be read|expected a regular file)|expected a CPU with ")

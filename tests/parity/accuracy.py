@@ -3,14 +3,14 @@
 Every run trains all epochs and ignores the target. Run it in the project's folder. It takes an hour and a half on two
 cores, and continues where it was stopped:
 
-    python3 tests/parity/accuracy.py build/release/trainmark --output results/reference/trainmark_cifar10.json
+    python3 tests/parity/accuracy.py build/release/trainmark --output build/cifar10/trainmark.json
 
 workloads/resnet50/cifar10.py makes the data. The file is written after every run. The default peer is PyTorch, whose
-curves come from train_cifar10.py.
+curves on the same data come from train_cifar10.py.
 To compare bf16 with our own f32:
 
     python3 tests/parity/accuracy.py build/release/trainmark --precision bf16 --ranks 2 \\
-        --peer results/reference/trainmark_cifar10.json --output results/reference/trainmark_cifar10_bf16.json
+        --peer build/cifar10/trainmark.json --output build/cifar10/trainmark_bf16.json
 
 Exit code 1 if, for a number of ranks, the mean accuracy differs from the peer's by more than 1.5 points, or a run takes
 more than 10 minutes; in f32, if a run ends below 72 %; in bf16, if an exact permutation test of all our accuracies
@@ -67,12 +67,6 @@ def train(program, config, precision, ranks, seed, target=1):
             "epochs": curve}, {"machine": machine, "build": account["build"], "libraries": account["libraries"]}
 
 
-def learning(recipe):
-    """The recipe without the places of its files."""
-    data = {key: value for key, value in recipe["dataset"].items() if key not in ("train", "validation")}
-    return recipe | {"dataset": data}
-
-
 def mean(values):
     values = list(values)
     return sum(values) / len(values)
@@ -118,7 +112,7 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
-    parser.add_argument("--peer", default="results/reference/pytorch_cifar10.json")
+    parser.add_argument("--peer", default="build/cifar10/pytorch.json")
     parser.add_argument("--output", required=True, help="JSON file for curves and machine")
     options = parser.parse_args()
     output, recipe = pathlib.Path(options.output), json.loads(pathlib.Path(options.config).read_text())
@@ -126,7 +120,7 @@ def main():
               "precision": options.precision, "runs": []}
     if output.exists():
         report = json.loads(output.read_text())
-        if learning(report["recipe"]) != learning(recipe) or report.get("precision", "f32") != options.precision:
+        if report["recipe"] != recipe or report.get("precision", "f32") != options.precision:
             sys.exit(f"{output}: holds runs of another recipe; name another file")
     for ranks in options.ranks:
         for seed in options.seeds:
@@ -140,7 +134,7 @@ def main():
     if not peer_path.exists():
         sys.exit(f"{peer_path}: expected a peer's curves; train_cifar10.py measures PyTorch's")
     peer = json.loads(peer_path.read_text())
-    if learning(peer["recipe"]) != learning(recipe):
+    if peer["recipe"] != recipe:
         sys.exit(f"{peer_path}: holds curves of another recipe")
     sys.exit(0 if judge(report["runs"], peer, options.precision) else 1)
 

@@ -2,7 +2,7 @@
 
 Random weights with random batch-norm statistics and nonzero last gammas are passed to `trainmark evaluate` in an HDF5
 file. The bound on max |a - b| / max |b| is 1e-4. A second run with a mirrored kernel must exceed it. The images are
-CIFAR-10's where workloads/resnet50/cifar10.py wrote them, otherwise generated.
+CIFAR-10's where workloads/resnet50/cifar10.py wrote them or ../shared has them, otherwise generated.
 """
 
 import pathlib
@@ -16,15 +16,16 @@ torch, torchvision, h5py = peer.require_peer()
 import reference
 
 BOUND = 1e-4
-REAL = pathlib.Path(__file__).resolve().parents[2] / "build/cifar10/test.tar"
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+ARCHIVES = (PROJECT / "build/cifar10/test.tar", PROJECT.parent / "shared/data/cifar10/test.tar")
 PER_CLASS = {True: 8, False: 18}  # True: real images of ten classes; False: generated ones of four
 STYLES = {"cifar": 32, "torchvision": 64}
 
 
-def unpack(folder):
+def unpack(archive_path, folder):
     """Unpacks the first images of each class into class folders. Returns the number of classes."""
     taken = {}
-    with tarfile.open(REAL) as archive:
+    with tarfile.open(archive_path) as archive:
         for member in sorted((m for m in archive.getmembers() if m.isfile()), key=lambda m: m.name):
             path = pathlib.PurePath(member.name)
             taken[path.parent.name] = taken.get(path.parent.name, 0) + 1
@@ -38,9 +39,9 @@ def unpack(folder):
 
 def find_images(program, folder):
     """A folder with images, and the number of classes."""
-    if REAL.exists():
-        return f"{folder}/images", unpack(f"{folder}/images")
-    print(f"{REAL} is absent: the images are generated")
+    for archive in filter(pathlib.Path.exists, ARCHIVES):
+        return f"{folder}/images", unpack(archive, f"{folder}/images")
+    print(f"{ARCHIVES[0]} is absent: the images are generated")
     peer.run(program, "generate", "resnet50", "--output", f"{folder}/data", "--classes", 4, "--train-per-class", 5,
              "--validation-per-class", PER_CLASS[False], "--image-size", 80)
     return f"{folder}/data/validation", 4

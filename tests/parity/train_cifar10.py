@@ -5,7 +5,7 @@ are missing ones whose default it does not know. Trains all epochs and ignores t
 makes the data. Run it in the project's folder:
 
     OMP_NUM_THREADS=2 python3 tests/parity/train_cifar10.py --seeds 1 2 3 \\
-        --output results/reference/pytorch_cifar10.json
+        --output build/cifar10/pytorch.json
 
 The file is rewritten after every epoch. Seeds that it already contains are not trained again. `--steps N` stops each
 seed after N updates, for a quick test.

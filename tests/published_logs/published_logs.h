@@ -26,11 +26,15 @@ inline const nlohmann::json& expected() {
 /// The folder that holds all of the logs, or an empty path. A test runs in the project's folder.
 inline std::filesystem::path folder() {
   for (const std::filesystem::path place : {"build/published_logs", "../shared/mlperf_logs"}) {
-    const auto is_there = [&place](const auto& file) {
-      return std::filesystem::exists(place / file.key());
+    const auto holds = [&place](const std::string& file) {
+      return std::filesystem::exists(place / file);
     };
-    const auto files = expected()["files"].items();
-    if (std::all_of(files.begin(), files.end(), is_there)) return place;
+    const auto logs = expected()["files"].items();
+    const auto& side_files = expected()["side_files"];
+    if (std::all_of(logs.begin(), logs.end(), [&](const auto& log) { return holds(log.key()); }) &&
+        std::all_of(side_files.begin(), side_files.end(), holds)) {
+      return place;
+    }
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runner/base/error.h"
+#include "runner/base/printable.h"
 #include "runner/base/usable_cpus.h"
 
 namespace parallel {
@@ -54,9 +55,9 @@ void use_threads(int threads) {
   }
   const std::string binding = binding_variable();
   if (!binding.empty() && !cpus.empty() && std::ssize(cpus) < threads) {
-    throw base::ConfigError(fmt::format(
-        "{}: binds the {} threads of a rank to {} CPU{}: unset it, or set threads to {}", binding,
-        threads, cpus.size(), cpus.size() == 1 ? "" : "s", cpus.size()));
+    throw base::ConfigError(
+        fmt::format("{}: binds the {} threads of a rank to {}: unset it, or set threads to {}",
+                    binding, threads, base::counted(std::ssize(cpus), "CPU"), cpus.size()));
   }
 }
 

@@ -30,10 +30,6 @@ std::string place(const std::string& name, const mllog::Finding& finding) {
   return fmt::format("{}:{}:{}", name, finding.line, finding.column);
 }
 
-std::string counted(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 bool is_suppressed(const mllog::Finding& finding) { return !finding.suppressed_because.empty(); }
 
 /// Counts of errors and warnings that are not suppressed.
@@ -46,7 +42,7 @@ struct Totals {
     if (finding.severity == mllog::Finding::Severity::kWarning) ++warnings;
   }
   std::string text() const {
-    return counted(errors, "error") + ", " + counted(warnings, "warning");
+    return base::counted(errors, "error") + ", " + base::counted(warnings, "warning");
   }
 };
 
@@ -148,7 +144,7 @@ class Page {
   void write_submission(const CheckedSubmission& checked) {
     const submission::PackageReport& report = checked.report;
     for (const submission::PackageSet& set : report.sets) {
-      line(fmt::format("{}: {}{}, {} failed{}{}", set.name, counted(set.runs, "run"),
+      line(fmt::format("{}: {}{}, {} failed{}{}", set.name, base::counted(set.runs, "run"),
                        set.runs_required ? fmt::format(", {} required", *set.runs_required) : "",
                        set.failing_runs.size(), score_text(set), convergence_text(set)));
       if (set.energy) line("  " + energy_text(*set.energy));
@@ -202,25 +198,25 @@ class Page {
     }
     if (!energy.energy_j) {
       return fmt::format("energy: no mean, known of {} in {}", known,
-                         counted(static_cast<std::int64_t>(energy.runs.size()), "run"));
+                         base::counted(static_cast<std::int64_t>(energy.runs.size()), "run"));
     }
-    return fmt::format("energy {} J: mean of {} of {} by time{}", short_number(energy.energy_j),
-                       counting, counted(static_cast<std::int64_t>(energy.runs.size()), "run"),
-                       energy.scaling_factor == 1.0
-                           ? ""
-                           : fmt::format(", scaled by {:.6g}", energy.scaling_factor));
+    return fmt::format(
+        "energy {} J: mean of {} of {} by time{}", short_number(energy.energy_j), counting,
+        base::counted(static_cast<std::int64_t>(energy.runs.size()), "run"),
+        energy.scaling_factor == 1.0 ? ""
+                                     : fmt::format(", scaled by {:.6g}", energy.scaling_factor));
   }
 
   void write_end() {
     const auto all = static_cast<std::int64_t>(report_.files.size());
-    out_ << counted(all, "log") << " judged: " << report_.count(Verdict::kSuccess) << " SUCCESS, "
-         << report_.count(Verdict::kFail) << " FAIL";
+    out_ << base::counted(all, "log") << " judged: " << report_.count(Verdict::kSuccess)
+         << " SUCCESS, " << report_.count(Verdict::kFail) << " FAIL";
     const std::size_t unknown = report_.count(Verdict::kUnknown);
     if (unknown > 0) out_ << ", " << unknown << " UNKNOWN";
     if (audited_.errors + audited_.warnings > 0) out_ << "; audit: " << audited_.text();
     std::int64_t suppressed = 0;
     for (const SuppressionUse& use : report_.suppressions) suppressed += use.findings;
-    if (suppressed > 0) out_ << "; " << counted(suppressed, "finding") << " suppressed";
+    if (suppressed > 0) out_ << "; " << base::counted(suppressed, "finding") << " suppressed";
     if (!report_.problems.empty()) out_ << "; " << report_.problems.size() << " could not be read";
     out_ << '\n';
   }

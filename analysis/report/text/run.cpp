@@ -8,6 +8,7 @@
 
 #include "analysis/numbers.h"
 #include "runner/base/ceil_div.h"
+#include "runner/base/printable.h"
 #include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
@@ -181,8 +182,8 @@ std::string seconds_text(double seconds) {
 }
 
 void write_time_heading(TextPage& page, const RunTelemetry& telemetry) {
-  page.heading(fmt::format("Where the time went: {} {}, {:.1f} s each", telemetry.ranks,
-                           telemetry.ranks == 1 ? "rank" : "ranks", telemetry.subsystems.wall_s),
+  page.heading(fmt::format("Where the time went: {}, {:.1f} s each",
+                           base::counted(telemetry.ranks, "rank"), telemetry.subsystems.wall_s),
                {"subsystems"});
 }
 

@@ -26,18 +26,19 @@ bool is_close(double one, double other) {
 }
 
 Answer number_holds(const Condition& condition, double value) {
+  using enum Condition::Kind;
   switch (condition.kind) {
-    case Condition::Kind::kAbove:
+    case kAbove:
       return value > condition.number;
-    case Condition::Kind::kAtLeast:
+    case kAtLeast:
       return value >= condition.number;
-    case Condition::Kind::kBelow:
+    case kBelow:
       return value < condition.number;
-    case Condition::Kind::kAtMost:
+    case kAtMost:
       return value <= condition.number;
-    case Condition::Kind::kCloseTo:
+    case kCloseTo:
       return is_close(value, condition.number);
-    case Condition::Kind::kMultipleOf:
+    case kMultipleOf:
       return python_is_integer(value / condition.number);
     default:
       return is_power_of_two(value / condition.number);
@@ -74,28 +75,29 @@ Answer condition_holds(const Condition& condition, const JsonText& value,
                        const FormulaScope& others) {
   const auto is_text = [&](const std::string& text) { return python_equals(value, text); };
   const auto is_number = [&](double number) { return python_equals(value, number); };
+  using enum Condition::Kind;
   switch (condition.kind) {
-    case Condition::Kind::kEquals:
+    case kEquals:
       return is_number(condition.number);
-    case Condition::Kind::kOneOfNumbers:
+    case kOneOfNumbers:
       return std::any_of(condition.numbers.begin(), condition.numbers.end(), is_number);
-    case Condition::Kind::kOneOfTexts:
-    case Condition::Kind::kBenchmarkOfRound:
+    case kOneOfTexts:
+    case kBenchmarkOfRound:
       return std::any_of(condition.texts.begin(), condition.texts.end(), is_text);
-    case Condition::Kind::kNotText:
+    case kNotText:
       return std::none_of(condition.texts.begin(), condition.texts.end(), is_text);
-    case Condition::Kind::kLength:
-    case Condition::Kind::kLengthAtLeast:
+    case kLength:
+    case kLengthAtLeast:
       return length_holds(condition, value);
-    case Condition::Kind::kTrue:
+    case kTrue:
       return python_truth(value);
-    case Condition::Kind::kBoolean:
+    case kBoolean:
       return value.text() == "true" || value.text() == "false";
-    case Condition::Kind::kInteger:
+    case kInteger:
       return is_integer(value);
-    case Condition::Kind::kHas:
+    case kHas:
       return has_all(condition.texts, value);
-    case Condition::Kind::kHolds:
+    case kHolds:
       return formula_holds(*condition.formula, value, others);
     default:
       const auto number = python_number(value);
@@ -105,45 +107,46 @@ Answer condition_holds(const Condition& condition, const JsonText& value,
 
 std::string words(const Condition& condition) {
   const double number = condition.number;
+  using enum Condition::Kind;
   switch (condition.kind) {
-    case Condition::Kind::kAbove:
+    case kAbove:
       return fmt::format("above {}", number);
-    case Condition::Kind::kAtLeast:
+    case kAtLeast:
       return fmt::format("at least {}", number);
-    case Condition::Kind::kBelow:
+    case kBelow:
       return fmt::format("below {}", number);
-    case Condition::Kind::kAtMost:
+    case kAtMost:
       return fmt::format("at most {}", number);
-    case Condition::Kind::kEquals:
+    case kEquals:
       return fmt::format("equal to {}", number);
-    case Condition::Kind::kOneOfNumbers:
+    case kOneOfNumbers:
       return fmt::format("one of {}", fmt::join(condition.numbers, ", "));
-    case Condition::Kind::kOneOfTexts:
-    case Condition::Kind::kBenchmarkOfRound:
+    case kOneOfTexts:
+    case kBenchmarkOfRound:
       return condition.texts.size() == 1
                  ? fmt::format("\"{}\"", condition.texts[0])
                  : fmt::format("one of {}", fmt::join(condition.texts, ", "));
-    case Condition::Kind::kNotText:
+    case kNotText:
       return condition.texts[0].empty() ? "not the empty text"
                                         : fmt::format("not \"{}\"", condition.texts[0]);
-    case Condition::Kind::kLength:
+    case kLength:
       return fmt::format("of length {}", number);
-    case Condition::Kind::kLengthAtLeast:
+    case kLengthAtLeast:
       return number == 0 ? "something with a length" : fmt::format("of length {} or more", number);
-    case Condition::Kind::kCloseTo:
+    case kCloseTo:
       return fmt::format("equal to {} but for rounding (1e-9)", number);
-    case Condition::Kind::kMultipleOf:
+    case kMultipleOf:
       return number == 1 ? "an integer (within 1e-5)"
                          : fmt::format("an integer times {} (within 1e-5)", number);
-    case Condition::Kind::kPowerOfTwoTimes:
+    case kPowerOfTwoTimes:
       return fmt::format("a power of two times {}", number);
-    case Condition::Kind::kBoolean:
+    case kBoolean:
       return "true or false";
-    case Condition::Kind::kInteger:
+    case kInteger:
       return "an integer, written without a point";
-    case Condition::Kind::kHas:
+    case kHas:
       return fmt::format("an object with {}", fmt::join(condition.texts, " and "));
-    case Condition::Kind::kHolds:
+    case kHolds:
       return "such that " + condition.formula->text();
     default:
       return "true (not 0, empty or null)";

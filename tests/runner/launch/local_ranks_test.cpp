@@ -4,8 +4,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "runner/base/process_state.h"
 
 namespace launch {
 namespace {
@@ -69,6 +78,78 @@ TEST(LocalRanks, AreThoseOfTheSamePmixJob) {
   EXPECT_EQ(ranks[1].rank, 4);
   EXPECT_EQ(ranks[1].process, first.process);
   EXPECT_NE(ranks[1].state, 'T');
+}
+
+/// A rank's process that waits like one for a device (state D): the parent of a vfork()ed child. It
+/// ends when its child has slept. The destructor waits for it.
+class DeviceWaiter {
+ public:
+  DeviceWaiter(const std::string& job, std::chrono::milliseconds time) {
+    process = ::fork();
+    if (process != 0) return;
+    // No exec, which would end the wait: the variables overwrite those that /proc shows.
+    const auto [begin, end] = environment_range();
+    const std::string variables = "PMIX_NAMESPACE=" + job + '\0' + "PMIX_RANK=0" + '\0';
+    if (variables.size() > end - begin) ::_exit(1);
+    std::memset(reinterpret_cast<char*>(begin), 0, end - begin);
+    std::memcpy(reinterpret_cast<char*>(begin), variables.data(), variables.size());
+    const auto microseconds = static_cast<useconds_t>(time.count() * 1000);
+    if (::vfork() == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::usleep(microseconds);
+      ::_exit(0);
+    }
+    ::pause();
+  }
+  ~DeviceWaiter() {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+  DeviceWaiter(const DeviceWaiter&) = delete;
+  DeviceWaiter& operator=(const DeviceWaiter&) = delete;
+
+  /// Waits until both processes have the job's environment and this one waits.
+  bool waits() const {
+    for (int look = 0; look < 1000; ++look) {
+      const auto state = base::process_state(process);
+      if (state && state->state == 'D') return true;
+      ::usleep(1000);
+    }
+    return false;
+  }
+  pid_t process = 0;
+
+ private:
+  static std::pair<std::uintptr_t, std::uintptr_t> environment_range() {
+    std::ifstream file("/proc/self/stat");
+    std::string text;
+    std::getline(file, text, ')');
+    for (int field = 3; field < 50; ++field) file >> text;
+    std::pair<std::uintptr_t, std::uintptr_t> range;
+    file >> range.first >> range.second;
+    return range;
+  }
+};
+
+char state_of(const std::vector<LocalRank>& ranks, pid_t process) {
+  const auto one = std::ranges::find(ranks, process, &LocalRank::process);
+  return one == ranks.end() ? '?' : one->state;
+}
+
+TEST(LocalRanks, WaitForADeviceWhereTheWaitLasts) {
+  const std::string job = job_of("device");
+  const DeviceWaiter rank(job, std::chrono::seconds(60));
+  ASSERT_TRUE(rank.waits());
+  EXPECT_EQ(state_of(local_ranks({{"PMIX_NAMESPACE", job}, {"PMIX_RANK", "1"}}), rank.process),
+            'D');
+}
+
+TEST(LocalRanks, DoNotWaitForADeviceWhereTheWaitEndsSoon) {
+  const std::string job = job_of("no_device");
+  const DeviceWaiter rank(job, std::chrono::milliseconds(100));
+  ASSERT_TRUE(rank.waits());
+  EXPECT_EQ(state_of(local_ranks({{"PMIX_NAMESPACE", job}, {"PMIX_RANK", "1"}}), rank.process),
+            'S');
 }
 
 TEST(LocalRanks, AreChildrenOfOneDaemonWithoutPmix) {

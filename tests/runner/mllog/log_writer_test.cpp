@@ -40,11 +40,11 @@ std::string slurp(const std::string& path) {
 }
 
 TEST(LogWriter, NamesSourcesFromTheirTopLevelFolderOn) {
-  EXPECT_EQ(below_top_folder("/home/runner/trainmark/workloads/dlrm/model.cpp"),
+  EXPECT_EQ(path_in_project("/home/runner/trainmark/workloads/dlrm/model.cpp"),
             "workloads/dlrm/model.cpp");
-  EXPECT_EQ(below_top_folder("/a/trainmark/tests/runner/mllog/log_writer_test.cpp"),
+  EXPECT_EQ(path_in_project("/a/trainmark/tests/runner/mllog/log_writer_test.cpp"),
             "tests/runner/mllog/log_writer_test.cpp");
-  EXPECT_EQ(below_top_folder("/usr/include/other.h"), "other.h");
+  EXPECT_EQ(path_in_project("/usr/include/other.h"), "other.h");
 }
 
 TEST(LogWriter, WritesTheRecordLayout) {

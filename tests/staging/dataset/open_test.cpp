@@ -270,5 +270,19 @@ TEST_F(OpenDataset, RefusesAnIndexOutsideTheDataset) {
   EXPECT_THROW(data->label(-1), base::Error);
 }
 
+TEST_F(OpenDataset, ReadsAPublishedArchive) {
+  const std::string path = "../shared/data/cifar10/test.tar";
+  if (!fs::exists(path)) GTEST_SKIP() << path << " is not here";
+  const auto data = open_dataset(path);
+  EXPECT_EQ(data->size(), 4000);
+  EXPECT_EQ(data->class_names().size(), 10u);
+  EXPECT_THAT(data->name(0), EndsWith("test.tar: airplane/0000.jpg"));
+  std::vector<std::byte> bytes;
+  for (std::int64_t i = 0; i < data->size(); i += 97) {
+    data->read(i, bytes);
+    EXPECT_EQ(decode_image(bytes, data->name(i)).width, 32);
+  }
+}
+
 }  // namespace
 }  // namespace dataset
