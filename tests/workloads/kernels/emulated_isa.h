@@ -11,6 +11,9 @@
 #include <cstring>
 #include <limits>
 
+/// Compiles a function for AVX2 and FMA too, chosen at start: without them std::fma is a call.
+#define EMULATED_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
+
 namespace emulated {
 
 template <class To, class From>
@@ -108,10 +111,13 @@ inline __m512bh rounded_pairs(const __m512& upper, const __m512& lower) {
   return as<__m512bh>(to);
 }
 
+EMULATED_FOR_AVX2 static void add_pairs(Floats& sums, const Words32& a, const Words32& b) {
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = add_pair(sums[i], a[i], b[i]);
+}
+
 inline __m512 dot_pairs(const __m512& sum, const __m512bh& a, const __m512bh& b) {
   auto to = as<Floats>(sum);
-  const auto left = as<Words32>(a), right = as<Words32>(b);
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = add_pair(to[i], left[i], right[i]);
+  add_pairs(to, as<Words32>(a), as<Words32>(b));
   return as<__m512>(to);
 }
 
@@ -196,25 +202,42 @@ inline void store_tile(int tile, void* to, std::int64_t stride) {
   }
 }
 
-/// sums += a b. Products of even and of odd elements are summed separately first.
+/// sums += a b for 16 columns, of which those beyond b's are zero. Products of even and of odd
+/// elements are summed separately first.
+EMULATED_FOR_AVX2 static void add_products(std::uint32_t (*sums)[Tiles::kWords],
+                                           const std::uint32_t (*a)[Tiles::kWords],
+                                           const std::uint32_t (*b)[Tiles::kWords], int rows,
+                                           int depth) {
+  float lower[Tiles::kRows][Tiles::kWords], upper[Tiles::kRows][Tiles::kWords];
+  for (int k = 0; k < depth; ++k) {
+    for (std::size_t column = 0; column < Tiles::kWords; ++column) {
+      lower[k][column] = lower_of(b[k][column]);
+      upper[k][column] = upper_of(b[k][column]);
+    }
+  }
+  for (int row = 0; row < rows; ++row) {
+    Floats even{}, odd{};
+    for (int k = 0; k < depth; ++k) {
+      const float even_left = lower_of(a[row][k]), odd_left = upper_of(a[row][k]);
+      for (std::size_t column = 0; column < Tiles::kWords; ++column) {
+        even[column] = normal(std::fma(even_left, lower[k][column], even[column]));
+        odd[column] = normal(std::fma(odd_left, upper[k][column], odd[column]));
+      }
+    }
+    for (std::size_t column = 0; column < Tiles::kWords; ++column) {
+      const float sum = normal(as<float>(sums[row][column]));
+      sums[row][column] = as<std::uint32_t>(normal(sum + normal(even[column] + odd[column])));
+    }
+  }
+}
+
 inline void dot_tiles(int sums, int a, int b) {
   const TileShapes& shapes = tiles.shapes;
   require(tiles.in_use && shapes.rows[sums] == shapes.rows[a] &&
           shapes.row_bytes[sums] == shapes.row_bytes[b] &&
           shapes.row_bytes[a] / 4 == shapes.rows[b]);
-  for (int row = 0; row < shapes.rows[sums]; ++row) {
-    for (int column = 0; column < shapes.row_bytes[sums] / 4; ++column) {
-      float even = 0.0F, odd = 0.0F;
-      for (int k = 0; k < shapes.rows[b]; ++k) {
-        const std::uint32_t left = tiles.words[a][row][k], right = tiles.words[b][k][column];
-        even = normal(std::fma(lower_of(left), lower_of(right), even));
-        odd = normal(std::fma(upper_of(left), upper_of(right), odd));
-      }
-      auto sum = normal(as<float>(tiles.words[sums][row][column]));
-      sum = normal(sum + normal(even + odd));
-      tiles.words[sums][row][column] = as<std::uint32_t>(sum);
-    }
-  }
+  add_products(tiles.words[sums], tiles.words[a], tiles.words[b], shapes.rows[sums],
+               shapes.rows[b]);
 }
 
 }  // namespace emulated
