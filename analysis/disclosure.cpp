@@ -13,21 +13,23 @@ namespace {
 namespace keys = mllog::keys;
 
 /// Name and value of each key that the log has.
-using Told = std::vector<std::pair<std::string, std::string>>;
+using Disclosed = std::vector<std::pair<std::string, std::string>>;
 using Names = std::vector<std::pair<const char*, const char*>>;
 
-Told told_of(const Names& names, const std::function<Value(const std::string& key)>& value_of) {
-  Told told;
+Disclosed disclosed_in(const Names& names,
+                       const std::function<Value(const std::string& key)>& value_of) {
+  Disclosed disclosed;
   for (const auto& [name, key] : names) {
     std::string text = to_text(value_of(key));
-    if (!text.empty()) told.emplace_back(name, std::move(text));
+    if (!text.empty()) disclosed.emplace_back(name, std::move(text));
   }
-  return told;
+  return disclosed;
 }
 
-std::string joined(const Told& told) {
+std::string joined(const Disclosed& disclosed) {
   std::string text;
-  for (const auto& [name, value] : told) text += (text.empty() ? "" : ", ") + name + " " + value;
+  for (const auto& [name, value] : disclosed)
+    text += (text.empty() ? "" : ", ") + name + " " + value;
   return text;
 }
 
@@ -38,18 +40,18 @@ Disclosure disclosure_of(const std::function<Value(const std::string& key)>& val
   const Names precisions = {{"linear", keys::kPrecisionInLinear},
                             {"attention", keys::kPrecisionInAttention},
                             {"communication", keys::kPrecisionInCommunication}};
-  const Told precision = told_of(precisions, value_of);
+  const Disclosed precision = disclosed_in(precisions, value_of);
   const bool is_one =
       precision.size() == precisions.size() && std::ranges::all_of(precision, [&](const auto& one) {
         return one.second == precision.front().second;
       });
   disclosed.precision = is_one ? precision.front().second : joined(precision);
 
-  Told parallelism = told_of({{"tensor", keys::kTensorParallelism},
-                              {"pipeline", keys::kPipelineParallelism},
-                              {"context", keys::kContextParallelism},
-                              {"expert", keys::kExpertParallelism}},
-                             value_of);
+  Disclosed parallelism = disclosed_in({{"tensor", keys::kTensorParallelism},
+                                        {"pipeline", keys::kPipelineParallelism},
+                                        {"context", keys::kContextParallelism},
+                                        {"expert", keys::kExpertParallelism}},
+                                       value_of);
   const bool is_told = !parallelism.empty();
   std::erase_if(parallelism, [](const auto& one) { return one.second == "1"; });
   disclosed.parallelism = is_told && parallelism.empty() ? "data" : joined(parallelism);

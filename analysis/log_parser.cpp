@@ -94,7 +94,7 @@ class LogCollector::Work {
   void note_number(const mllog::Record& record, std::string_view label,
                    const std::optional<double>& number);
   Sample sample_of(const mllog::Record& record) const;
-  void tell(Rule rule, Place place, const std::string& text) {
+  void add_finding(Rule rule, Place place, const std::string& text) {
     log_.findings.push_back(make_finding(rule, place, text));
   }
 
@@ -134,13 +134,14 @@ void LogCollector::Work::add(const mllog::Record& record) {
 
 void LogCollector::Work::add(const mllog::MalformedRecord& record) {
   if (++log_.malformed_records > kToldMalformed) return;
-  tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
+  add_finding(Rule::kMalformedRecord, {record.line, record.column},
+              "malformed record: " + record.reason);
 }
 
 /// Reports a record that this reader accepts but others refuse.
 void LogCollector::Work::note_fault(const mllog::Record& record) {
   if (++faulty_ > kToldMalformed) return;
-  tell(Rule::kLooseRecord, place_of(record), "read, but " + std::string(record.fault));
+  add_finding(Rule::kLooseRecord, place_of(record), "read, but " + std::string(record.fault));
 }
 
 void LogCollector::Work::note_swallowed(Place place) {
@@ -307,8 +308,8 @@ void LogCollector::Work::note_target(const mllog::Record& record) {
   const auto direction = record.metadata.member(keys::kDirection).string();
   const bool falls = direction == "falls", rises = direction == "rises";
   if (!value || (!falls && !rises)) {
-    tell(Rule::kOwnTargetDamaged, place_of(record),
-         "quality_target: expected a number with metadata direction (rises or falls)");
+    add_finding(Rule::kOwnTargetDamaged, place_of(record),
+                "quality_target: expected a number with metadata direction (rises or falls)");
     return;
   }
   // The record does not spell the metric's key: the RCP checker would take it for an evaluation.
@@ -336,25 +337,26 @@ void LogCollector::Work::finish() {
   log_.items = order_;
   log_.other_lines = reader_.other_lines();
   if (log_.malformed_records > kToldMalformed) {
-    tell(Rule::kMalformedRecord, {},
-         fmt::format("{} more malformed records", log_.malformed_records - kToldMalformed));
+    add_finding(Rule::kMalformedRecord, {},
+                fmt::format("{} more malformed records", log_.malformed_records - kToldMalformed));
   }
   if (faulty_ > kToldMalformed) {
-    tell(Rule::kLooseRecord, {},
-         fmt::format("{} more records that are not JSON", faulty_ - kToldMalformed));
+    add_finding(Rule::kLooseRecord, {},
+                fmt::format("{} more records that are not JSON", faulty_ - kToldMalformed));
   }
   if (swallowed_ > 0) {
-    tell(Rule::kSwallowedRecord, swallowed_place_,
-         fmt::format("{} records are lost: another one follows on the same line, first here",
-                     swallowed_));
+    add_finding(Rule::kSwallowedRecord, swallowed_place_,
+                fmt::format("{} records are lost: another one follows on the same line, first here",
+                            swallowed_));
   }
   for (const auto& [key, seen] : log_.oddities.not_finite) {
-    tell(Rule::kValueNotFinite, seen.first,
-         fmt::format("{} is not finite in {} records, first here", key, seen.count));
+    add_finding(Rule::kValueNotFinite, seen.first,
+                fmt::format("{} is not finite in {} records, first here", key, seen.count));
   }
   if (log_.records > 0) return;
-  tell(Rule::kNoRecords, {},
-       fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader_.lines()));
+  add_finding(
+      Rule::kNoRecords, {},
+      fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader_.lines()));
 }
 
 const Mark* ParsedLog::first(const std::string& key) const {

@@ -210,7 +210,8 @@ void count_samples(const ParsedLog& log, const RunIntervals& intervals, const Ru
     progress.note = fmt::format("epoch_num is a {} count", unit);
   }
   progress.samples_run = samples.of(most);
-  if (const auto told = samples.of_stop(log.stopped_at)) progress.samples_run = told;
+  if (const auto samples_at_stop = samples.of_stop(log.stopped_at))
+    progress.samples_run = samples_at_stop;
   if (facts.at_target) {
     progress.samples_to_target = samples.of(facts.evaluations[*facts.at_target].position);
   }

@@ -65,8 +65,8 @@ std::unique_ptr<OutputSink> make_sink(const EvaluateOptions& options, const Comm
   return sinks;
 }
 
-void tell_quality(double quality, const WorkloadInfo& info, double seconds,
-                  const EvaluateOptions& options) {
+void print_quality(double quality, const WorkloadInfo& info, double seconds,
+                   const EvaluateOptions& options) {
   const Json result = {{"benchmark", info.benchmark},  {"weights", options.weights},
                        {"metric", info.target.key},    {"value", quality},
                        {"samples", info.eval_samples}, {"seconds", seconds}};
@@ -97,7 +97,7 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
         options.weights + ": with these weights the quality is not finite" +
             (options.outputs.empty() ? "" : "; the outputs are in " + options.outputs));
   }
-  if (world.rank() == 0) tell_quality(quality, workload->info(), workload.wall_s(), options);
+  if (world.rank() == 0) print_quality(quality, workload->info(), workload.wall_s(), options);
   workload.wait_for_all();
   return ExitCode::kSuccess;
 }

@@ -61,7 +61,7 @@ bool is_loss_certain(const Roles& roles, const Judge& judge) {
   return std::ranges::any_of(roles.lost, is_near) || std::ranges::any_of(roles.waiting, waits_long);
 }
 
-class Message {
+class Diagnosis {
  public:
   void add(const std::string& clause) { text_ += (text_.empty() ? "" : "; ") + clause; }
 
@@ -111,20 +111,20 @@ std::string find_hang(std::span<const Seen> ranks, const Judge& judge) {
   const bool hangs =
       roles.is_someone_idle && (!roles.stuck.empty() || roles.do_all_wait || !roles.lost.empty());
   if (!is_lost && !hangs) return "";
-  Message message;
-  message.add_each(roles.lost, lost_clause);
-  message.add_each(roles.stuck, stuck_clause);
+  Diagnosis diagnosis;
+  diagnosis.add_each(roles.lost, lost_clause);
+  diagnosis.add_each(roles.stuck, stuck_clause);
   if (hangs && roles.lost.empty() && roles.stuck.empty() && roles.unheard.empty()) {
-    message.add("every rank waits for another, so the network fails or their calls differ");
+    diagnosis.add("every rank waits for another, so the network fails or their calls differ");
   }
-  message.add_waiting(roles.waiting);
+  diagnosis.add_waiting(roles.waiting);
   if (hangs && !roles.unheard.empty()) {
-    message.add(fmt::format("nothing was ever heard of rank{} {} (is UDP blocked? rank 0: {})",
-                            roles.unheard.size() == 1 ? "" : "s", rank_list(roles.unheard),
-                            judge.root));
+    diagnosis.add(fmt::format("nothing was ever heard of rank{} {} (is UDP blocked? rank 0: {})",
+                              roles.unheard.size() == 1 ? "" : "s", rank_list(roles.unheard),
+                              judge.root));
   }
-  return hangs ? fmt::format("no progress for {:.4g} s: {}", judge.hang_s, message.text())
-               : message.text();
+  return hangs ? fmt::format("no progress for {:.4g} s: {}", judge.hang_s, diagnosis.text())
+               : diagnosis.text();
 }
 
 std::string doing_text(const base::Activity::Snapshot& glimpse) {

@@ -24,7 +24,7 @@ struct ConfigOptions {
   std::string json = "-";
 };
 
-ExitCode tell_memory(const ConfigOptions& options, bool as_json) {
+ExitCode show_memory(const ConfigOptions& options, bool as_json) {
   const RunConfig& config = *options.source->config;
   PlannedRank place;
   place.ranks = place.node_ranks = options.ranks;
@@ -61,7 +61,7 @@ base::Command config_command(const std::shared_ptr<const CommandParts>& parts) {
                                 "write as JSON to this file; '-' for standard output")
                      ->capture_default_str();
     return [options, json](Communicator*) {
-      if (options->memory) return tell_memory(*options, json->count() > 0);
+      if (options->memory) return show_memory(*options, json->count() > 0);
       const base::ObjectReader& reader = options->source->config->reader;
       write_document(options->schema ? reader.schema() : reader.resolved(), options->json,
                      std::cout);

@@ -31,8 +31,8 @@ const char* to_string(RulesMode mode) { return mode == RulesMode::kStrict ? "str
 }  // namespace
 
 JudgedLog::JudgedLog(mllog::RecordSink& next, const RunRules& rules,
-                     std::function<void(const mllog::Finding&)> told)
-    : next_(next), judge_(rules.ruleset), mode_(rules.mode), told_(std::move(told)) {}
+                     std::function<void(const mllog::Finding&)> on_finding)
+    : next_(next), judge_(rules.ruleset), mode_(rules.mode), on_finding_(std::move(on_finding)) {}
 
 void JudgedLog::write_line(const std::string& line) {
   next_.write_line(line);
@@ -59,7 +59,7 @@ void JudgedLog::look_for_breaks() {
     const mllog::Finding& finding = found.finding;
     if (finding.line != lines_ || finding.severity != Severity::kError) continue;
     if (first_break_.empty()) first_break_ = finding.text + " [" + finding.rule + "]";
-    told_(finding);
+    on_finding_(finding);
   }
 }
 

@@ -17,9 +17,10 @@ namespace runner {
 /// breaks a rule at once; earlier breaks belong to check_plan. Reading is safe from any thread.
 class JudgedLog final : public mllog::RecordSink {
  public:
-  /// All arguments must outlive this object. `told` is called from the threads that write records.
+  /// All arguments must outlive this object. `on_finding` is called from the threads that write
+  /// records.
   JudgedLog(mllog::RecordSink& next, const RunRules& rules,
-            std::function<void(const mllog::Finding&)> told);
+            std::function<void(const mllog::Finding&)> on_finding);
   void write_line(const std::string& line) override;
 
   RulesMode mode() const { return mode_; }
@@ -35,7 +36,7 @@ class JudgedLog final : public mllog::RecordSink {
   mllog::RecordSink& next_;
   mllog::rules::Judge judge_;
   RulesMode mode_;
-  std::function<void(const mllog::Finding&)> told_;
+  std::function<void(const mllog::Finding&)> on_finding_;
   mutable std::mutex mutex_;
   std::int64_t lines_ = 0;
   bool initialized_ = false;

@@ -29,11 +29,11 @@ namespace {
 
 /// The most addresses of rank 0 that are tried.
 constexpr std::size_t kMostWays = 16;
-/// Number of unanswered letters after which all addresses are tried again.
+/// Number of unanswered messages after which all addresses are tried again.
 constexpr int kUnansweredLetters = 3;
 
-/// A letter in one datagram, smaller than any network's limit. Members are ordered so that there is
-/// no padding; long texts are truncated.
+/// A message in one datagram, smaller than any network's limit. Members are ordered so that there
+/// is no padding; long texts are truncated.
 struct Wire {
   std::uint64_t secret = 0;
   std::int64_t process = 0;
@@ -58,23 +58,23 @@ std::string taken(const std::array<char, kSize>& field) {
   return {field.begin(), std::find(field.begin(), field.end(), '\0')};
 }
 
-Wire wire_of(const Letter& letter, std::uint64_t secret, std::int32_t way) {
+Wire wire_of(const Message& message, std::uint64_t secret, std::int32_t way) {
   Wire wire;
   wire.secret = secret;
-  wire.process = letter.from.process;
-  wire.idle_s = letter.from.idle_s;
-  wire.kind = static_cast<std::int32_t>(letter.kind);
-  wire.rank = letter.from.rank;
+  wire.process = message.from.process;
+  wire.idle_s = message.from.idle_s;
+  wire.kind = static_cast<std::int32_t>(message.kind);
+  wire.rank = message.from.rank;
   wire.way = way;
-  put(letter.from.host, wire.host);
-  put(letter.from.doing, wire.doing);
-  put(letter.from.call, wire.call);
-  put(letter.text, wire.text);
+  put(message.from.host, wire.host);
+  put(message.from.doing, wire.doing);
+  put(message.from.call, wire.call);
+  put(message.text, wire.text);
   return wire;
 }
 
-Letter letter_of(const Wire& wire) {
-  return {static_cast<Letter::Kind>(wire.kind),
+Message message_of(const Wire& wire) {
+  return {static_cast<Message::Kind>(wire.kind),
           {wire.rank, static_cast<long>(wire.process), taken(wire.host), taken(wire.doing),
            taken(wire.call), wire.idle_s},
           taken(wire.text)};
@@ -87,7 +87,7 @@ sockaddr_in any_address() {
   return address;
 }
 
-/// An empty handle if the system refuses a socket: then no letters are exchanged.
+/// An empty handle if the system refuses a socket: then no messages are exchanged.
 base::Descriptor open_socket() {
   base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_in address = any_address();
@@ -161,15 +161,15 @@ struct Mailbox::State {
     }
   }
 
-  void send(const Letter& letter, std::int32_t way, const sockaddr_in& to) const {
-    const Wire wire = wire_of(letter, secret, way);
-    // A letter that cannot be sent counts as lost.
+  void send(const Message& message, std::int32_t way, const sockaddr_in& to) const {
+    const Wire wire = wire_of(message, secret, way);
+    // A message that cannot be sent counts as lost.
     [[maybe_unused]] const auto sent = ::sendto(socket.get(), &wire, sizeof(wire), MSG_NOSIGNAL,
                                                 reinterpret_cast<const sockaddr*>(&to), sizeof(to));
   }
 
-  /// A letter of this job, if the next datagram is one. Sets `drained` if there is no datagram.
-  std::optional<Letter> take(bool& drained);
+  /// A message of this job, if the next datagram is one. Sets `drained` if there is no datagram.
+  std::optional<Message> take(bool& drained);
 
   const int size;
   base::Descriptor socket, bell;
@@ -185,7 +185,7 @@ struct Mailbox::State {
   std::vector<Peer> peers;  ///< on rank 0, by rank
 };
 
-std::optional<Letter> Mailbox::State::take(bool& drained) {
+std::optional<Message> Mailbox::State::take(bool& drained) {
   Wire wire;
   sockaddr_in sender{};
   socklen_t sender_size = sizeof(sender);
@@ -194,7 +194,7 @@ std::optional<Letter> Mailbox::State::take(bool& drained) {
   drained = got < 0;
   if (got != static_cast<ssize_t>(sizeof(wire)) || wire.secret != secret) return std::nullopt;
   if (wire.rank < 0 || wire.rank >= size || !std::isfinite(wire.idle_s)) return std::nullopt;
-  if (wire.kind < 0 || wire.kind > static_cast<std::int32_t>(Letter::Kind::kAsk)) {
+  if (wire.kind < 0 || wire.kind > static_cast<std::int32_t>(Message::Kind::kAsk)) {
     return std::nullopt;
   }
   if (!peers.empty()) {
@@ -203,34 +203,34 @@ std::optional<Letter> Mailbox::State::take(bool& drained) {
     good_way = wire.way;
     unanswered = 0;
   }
-  return letter_of(wire);
+  return message_of(wire);
 }
 
 Mailbox::Mailbox(const Communicator& world) : state_(std::make_unique<State>(world)) {}
 Mailbox::~Mailbox() = default;
 
-void Mailbox::send_to_root(const Letter& letter) {
+void Mailbox::send_to_root(const Message& message) {
   State& state = *state_;
   if (!state.socket) return;
   const bool by_all = state.good_way < 0 || state.unanswered >= kUnansweredLetters;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(state.ways.size()); ++i) {
     if (by_all || i == state.good_way)
-      state.send(letter, i, state.ways[static_cast<std::size_t>(i)]);
+      state.send(message, i, state.ways[static_cast<std::size_t>(i)]);
   }
   ++state.unanswered;
 }
 
-void Mailbox::send_to(int rank, const Letter& letter) {
+void Mailbox::send_to(int rank, const Message& message) {
   if (!state_->socket) return;
   const State::Peer& peer = state_->peers[static_cast<std::size_t>(rank)];
-  if (peer.way >= 0) state_->send(letter, peer.way, peer.address);
+  if (peer.way >= 0) state_->send(message, peer.way, peer.address);
 }
 
-std::optional<Letter> Mailbox::receive(double patience_s) {
+std::optional<Message> Mailbox::receive(double patience_s) {
   State& state = *state_;
   bool drained = !state.socket;
   while (!drained) {
-    if (auto letter = state.take(drained)) return letter;
+    if (auto message = state.take(drained)) return message;
   }
   std::array<pollfd, 2> waits = {pollfd{state.bell.get(), POLLIN, 0},
                                  pollfd{state.socket.get(), POLLIN, 0}};

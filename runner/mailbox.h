@@ -20,7 +20,7 @@ struct RankState {
   double idle_s = 0.0;  ///< time since its last progress
 };
 
-struct Letter {
+struct Message {
   enum class Kind : std::int32_t {
     kState,    ///< from a rank to rank 0, and rank 0's reply
     kFailure,  ///< to rank 0: `text` is why this rank is about to end the job
@@ -43,11 +43,11 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
 
   /// On other ranks: sends to rank 0, by all of its addresses until one has brought a reply.
-  void send_to_root(const Letter& letter);
+  void send_to_root(const Message& message);
   /// On rank 0: sends to a rank that has written before; otherwise does nothing.
-  void send_to(int rank, const Letter& letter);
+  void send_to(int rank, const Message& message);
   /// The next message; nothing if none arrived within `patience_s` or wake() was called.
-  std::optional<Letter> receive(double patience_s);
+  std::optional<Message> receive(double patience_s);
   /// Ends the current receive(), or the next one. Callable from any thread.
   void wake();
   /// The address where rank 0 listens: "node7, UDP port 40123".

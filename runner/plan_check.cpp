@@ -179,7 +179,7 @@ PlanVerdict judge_plan(const RunConfig& config, Workload& workload, const RulesO
   return verdict;
 }
 
-void tell(const PlanVerdict& verdict, const RunConfig& config, Console& console) {
+void print_verdict(const PlanVerdict& verdict, const RunConfig& config, Console& console) {
   constexpr std::int64_t kMostLines = 10;
   if (!verdict.rules) return;
   const std::string round = verdict.rules->round();

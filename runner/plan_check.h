@@ -41,7 +41,7 @@ PlanVerdict judge_plan(const RunConfig& config, Workload& workload, const RulesO
 
 /// Prints the verdict: the first few breaks of a run meant for submission (closed, or with a
 /// submitter's name), the number of breaks of other runs, all breaks of a refused run.
-void tell(const PlanVerdict& verdict, const RunConfig& config, Console& console);
+void print_verdict(const PlanVerdict& verdict, const RunConfig& config, Console& console);
 
 /// {"round", "ruleset", "why", "errors", "findings"}.
 nlohmann::json to_json(const PlanVerdict& verdict);

@@ -48,10 +48,10 @@ class RecordedRun {
   RunOutcome train(const CacheClearing& caches);
   void save(const RunOutcome& outcome);
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
-  void tell(const RunOutcome& outcome);
+  void print_outcome(const RunOutcome& outcome);
   void write_trace();
   /// Called by the watching thread if the job ends before this run can report its result.
-  void tell_failure(const std::string& reason) const;
+  void print_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
   bool is_in_set() const { return setting_.plan.runs > 1; }
   nlohmann::json environment() const;
@@ -104,7 +104,7 @@ RunOutcome RecordedRun::go() {
   save(outcome);
   // There must be no result without its log.
   on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
-  if (files_) tell(outcome);
+  if (files_) print_outcome(outcome);
   if (trace_) write_trace();
   doors_.world.activity().enter_phase("clean-up");
   workload_->clean_up();
@@ -206,7 +206,7 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
                            doors_.watchdog,
                            live_ ? &*live_ : nullptr,
                            before_start,
-                           [this](const std::string& reason) { tell_failure(reason); },
+                           [this](const std::string& reason) { print_failure(reason); },
                            rule_broken(judged_ ? &*judged_ : nullptr)};
   std::exception_ptr failure;
   try {
@@ -247,7 +247,7 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }
 
-void RecordedRun::tell(const RunOutcome& outcome) {
+void RecordedRun::print_outcome(const RunOutcome& outcome) {
   record_.document = result_document(outcome, config_, workload_->info(), *files_);
   std::string verdict;
   if (judged_) {
@@ -256,19 +256,19 @@ void RecordedRun::tell(const RunOutcome& outcome) {
     verdict = verdict_text(*doors_.rules, judgement);
   }
   if (doors_.lines() == nullptr) return;
-  tell_run({outcome, config_, workload_->info(), *files_, order_.resume, verdict}, *doors_.lines(),
-           doors_.console);
+  print_run({outcome, config_, workload_->info(), *files_, order_.resume, verdict}, *doors_.lines(),
+            doors_.console);
 }
 
 void RecordedRun::write_trace() {
   const TraceSummary traced =
       trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
   if (!files_) return;
-  tell_trace(traced, *setting_.plan.trace, files_->trace_path(), doors_.lines(), doors_.console);
+  print_trace(traced, *setting_.plan.trace, files_->trace_path(), doors_.lines(), doors_.console);
   record_.document["files"]["trace"] = files_->trace_path();
 }
 
-void RecordedRun::tell_failure(const std::string& reason) const {
+void RecordedRun::print_failure(const std::string& reason) const {
   nlohmann::json document = failure_document({base::ExitCode::kInternal, reason});
   document["exit_code"] = nullptr;  // the failing rank's code, unknown here
   doors_.result.write(document);

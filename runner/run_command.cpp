@@ -129,7 +129,7 @@ Json refusal_document(const PlanVerdict& verdict) {
 }
 
 /// Reports `failure`; an error in doing so must not replace it.
-void tell_failure(const base::Failure& failure, ResultSink& result, Console& console) {
+void print_failure(const base::Failure& failure, ResultSink& result, Console& console) {
   try {
     result.write(failure_document(failure));
   } catch (const base::Error& e) {
@@ -178,7 +178,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   ResultSink result(options.json, std::cout);
   try {
     const PlanVerdict verdict = judge_before(options, config, parts, world, topology, clock);
-    tell(verdict, config, console);
+    print_verdict(verdict, config, console);
     if (verdict.refused) {
       if (world.rank() == 0) result.write(refusal_document(verdict));
       return ExitCode::kNonCompliant;
@@ -199,7 +199,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
                             verdict.rules ? &*verdict.rules : nullptr};
     return run_set(config, plan_of(options, config), options.source->entry->make, doors);
   } catch (const std::exception& e) {
-    if (world.rank() == 0) tell_failure(base::failure_of(e), result, console);
+    if (world.rank() == 0) print_failure(base::failure_of(e), result, console);
     throw;
   }
 }

@@ -29,7 +29,7 @@ std::string result_line(const FinishedRun& run) {
 
 }  // namespace
 
-void tell_run(const FinishedRun& run, std::ostream& out, Console& console) {
+void print_run(const FinishedRun& run, std::ostream& out, Console& console) {
   const RunOutcome& outcome = run.outcome;
   if (outcome.status != RunStatus::kSuccess) console.warn(outcome.reason);
   out << result_line(run);
@@ -45,8 +45,8 @@ void tell_run(const FinishedRun& run, std::ostream& out, Console& console) {
   out << std::flush;
 }
 
-void tell_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
-                const std::string& path, std::ostream* out, Console& console) {
+void print_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
+                 const std::string& path, std::ostream* out, Console& console) {
   if (out != nullptr) *out << "trace:     " << path << '\n' << trace.transfers << std::flush;
   if (trace.steps < asked_for.last - asked_for.first + 1) {
     console.warn(fmt::format("--trace {}:{}: the run had {} of these {} steps", asked_for.first,

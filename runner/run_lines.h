@@ -25,11 +25,11 @@ struct FinishedRun {
 
 /// Prints the RESULT line and the files' paths to `out`, and the reason of a failure on the
 /// console.
-void tell_run(const FinishedRun& run, std::ostream& out, Console& console);
+void print_run(const FinishedRun& run, std::ostream& out, Console& console);
 
 /// Prints the file's path and the transfers to `out` (unless null), and a warning on the console if
 /// the file lacks requested steps.
-void tell_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
-                const std::string& path, std::ostream* out, Console& console);
+void print_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
+                 const std::string& path, std::ostream* out, Console& console);
 
 }  // namespace runner

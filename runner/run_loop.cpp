@@ -121,11 +121,12 @@ bool Run::stage() {
 void Run::finish() {
   run_.outcome.run_s = run_.since_start_s() - run_.outcome.earlier_s;
   const bool success = run_.outcome.status == RunStatus::kSuccess;
-  const bool told = run_.log.run_stop(success ? "success" : "aborted", run_.outcome.reason);
+  const bool is_stop_logged =
+      run_.log.run_stop(success ? "success" : "aborted", run_.outcome.reason);
   // The watchdog may have written run_stop first; the log then decides.
-  const std::int64_t overtaken = run_.doors.world.rank() == 0 && !told ? 1 : 0;
+  const std::int64_t overtaken = run_.doors.world.rank() == 0 && !is_stop_logged ? 1 : 0;
   if (run_.doors.world.allreduce_max(overtaken) != 0 && success) {
-    run_.end(RunStatus::kStopped, "told to end by a signal");
+    run_.end(RunStatus::kStopped, "ended by a signal");
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
 }

@@ -19,7 +19,7 @@ void RunProgress::enter(const char* phase) {
   if (doors_.live == nullptr) return;
   if (status_.phase != phase) status_.phase_since_ms = doors_.telemetry.clock().unix_ms();
   status_.phase = phase;
-  tell();
+  publish();
 }
 
 void RunProgress::begin(std::int64_t steps_done) {
@@ -36,16 +36,16 @@ void RunProgress::trained(const ProgressPoint& point) {
   status_.steps_total = point.steps_total;
   status_.samples_per_s = std::isfinite(point.samples_per_s) ? point.samples_per_s : 0.0;
   status_.mean_loss = point.mean_loss;
-  tell();
+  publish();
 }
 
-void RunProgress::tell() {
+void RunProgress::publish() {
   status_.updated_ms = doors_.telemetry.clock().unix_ms();
   status_.wall_s = doors_.telemetry.wall_s();
   for (std::size_t i = 0; i < status_.subsystems_s.size(); ++i) {
     status_.subsystems_s[i] = doors_.telemetry.seconds(static_cast<telemetry::Subsystem>(i));
   }
-  doors_.live->tell(status_);
+  doors_.live->publish(status_);
 }
 
 }  // namespace runner

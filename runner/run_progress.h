@@ -23,7 +23,7 @@ class RunProgress {
   void trained(const ProgressPoint& point);
 
  private:
-  void tell();
+  void publish();
   const RunDoors& doors_;
   telemetry::LiveStatus status_;
 };

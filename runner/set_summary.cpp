@@ -75,9 +75,9 @@ Json SummaryFile::facts() const { return set_facts(folder_, set_, members_.look(
 
 const SetSummary& SummaryFile::update() {
   Json now = facts();
-  for (int writing = 0; now != told_ && writing < kMostWritings; ++writing) {
+  for (int writing = 0; now != summarized_ && writing < kMostWritings; ++writing) {
     summary_ = summarize_(now);
-    told_ = std::move(now);
+    summarized_ = std::move(now);
     base::write_file(summary_path(folder_),
                      summary_.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     // Another process may have finished a member meanwhile and written before this one did.

@@ -55,7 +55,7 @@ class SummaryFile {
   SetMembers& members_;
   SetInvocation invocation_;
   const SummarizeSet& summarize_;
-  nlohmann::json told_;  ///< the facts that the summary was computed from
+  nlohmann::json summarized_;  ///< the facts that the summary was computed from
   SetSummary summary_;
 };
 

@@ -28,7 +28,7 @@ struct StageOptions {
   std::shared_ptr<const CommandParts> parts;
 };
 
-void tell(const Json& facts, const StageOptions& options) {
+void print_plan(const Json& facts, const StageOptions& options) {
   if (!options.json.empty()) return write_document(facts, options.json, std::cout);
   print_facts(facts, std::cout);
 }
@@ -78,7 +78,7 @@ std::optional<Json> stage_until_stopped(Workload& workload) {
 }
 
 /// Call on one rank.
-ExitCode tell_stopped(const StopSignals& signals) {
+ExitCode print_stopped(const StopSignals& signals) {
   const std::string by = to_string(signals.requested());
   std::cerr << fmt::format(
                    "trainmark: stage: stopped by {}: the copy under way is removed, whole ones are "
@@ -102,14 +102,14 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   // Only for a plan, which looks at every sample; stage() makes its own plan.
   const std::optional<Json> done =
       options.dry_run ? workload->staging_plan() : stage_until_stopped(*workload);
-  if (!done) return world.rank() == 0 ? tell_stopped(signals) : ExitCode::kStopped;
+  if (!done) return world.rank() == 0 ? print_stopped(signals) : ExitCode::kStopped;
   const Json& facts = *done;
   if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "none") {
     throw base::ConfigError(options.source->config->file +
                             ": /staging/mode: expected node, as there is nothing to stage with "
                             "none");
   }
-  if (world.rank() == 0) tell(facts, options);
+  if (world.rank() == 0) print_plan(facts, options);
   workload.wait_for_all();
   return ExitCode::kSuccess;
 }

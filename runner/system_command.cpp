@@ -94,7 +94,7 @@ void print(const OrderedJson& description, const std::vector<Json>& nodes,
   std::cout << std::flush;
 }
 
-void tell(const std::vector<NodeDifference>& differences) {
+void print_differences(const std::vector<NodeDifference>& differences) {
   for (const NodeDifference& one : differences) {
     std::cerr << "trainmark: nodes differ in " << base::printable(to_text(one)) << '\n';
   }
@@ -110,7 +110,7 @@ void check_options(const SystemOptions& options) {
 }
 
 /// Lists the fields that a person must fill in.
-void tell_unknown(const std::string& path, const OrderedJson& description) {
+void print_unknown(const std::string& path, const OrderedJson& description) {
   const bool has_accelerators = description.value("accelerators_per_node", OrderedJson()) != "0";
   std::string unknown;
   for (const auto& [key, value] : description.items()) {
@@ -148,11 +148,11 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   if (options.json.empty() && options.differences != "-") {
     print(description, nodes, differences);
   } else {
-    tell(differences);
+    print_differences(differences);
   }
   if (is_file) {
     write_description(options.json, description);
-    tell_unknown(options.json, description);
+    print_unknown(options.json, description);
   }
   if (options.json == "-") std::cout << description.dump(2) << std::endl;
   if (!options.differences.empty()) {

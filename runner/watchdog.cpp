@@ -104,7 +104,7 @@ class Watchdog::Watcher {
  private:
   void watch(const std::stop_token& stop);
   void pass_time();
-  void take(const Letter& letter);
+  void take(const Message& message);
   void send_state();
   void send_failure();
   void check_signal();
@@ -143,9 +143,9 @@ class Watchdog::Watcher {
 void Watchdog::Watcher::watch(const std::stop_token& stop) {
   send_state();
   while (!stop.stop_requested()) {
-    const auto letter = mailbox_.receive(kLookEveryS);
+    const auto message = mailbox_.receive(kLookEveryS);
     pass_time();
-    if (letter) take(*letter);
+    if (message) take(*message);
     send_failure();
     check_signal();
     if (now_s_ - beat_at_s_ < beat_s_) continue;
@@ -168,28 +168,28 @@ void Watchdog::Watcher::pass_time() {
   count_ = count;
 }
 
-void Watchdog::Watcher::take(const Letter& letter) {
-  if (letter.kind == Letter::Kind::kEnd && rank_ != 0) {
+void Watchdog::Watcher::take(const Message& message) {
+  if (message.kind == Message::Kind::kEnd && rank_ != 0) {
     std::_Exit(static_cast<int>(base::ExitCode::kSystem));
   }
-  if (letter.kind == Letter::Kind::kNoted) {
+  if (message.kind == Message::Kind::kNoted) {
     const std::lock_guard lock(report_mutex_);
     failure_.clear();
     noted_.notify_all();
     return;
   }
-  const auto sender = static_cast<std::size_t>(letter.from.rank);
+  const auto sender = static_cast<std::size_t>(message.from.rank);
   if (sender >= others_.size()) return;  // only rank 0 writes to other ranks
-  if (letter.kind == Letter::Kind::kAsk) send_state();
-  others_[sender] = {letter.from, true, 0.0};
+  if (message.kind == Message::Kind::kAsk) send_state();
+  others_[sender] = {message.from, true, 0.0};
   heard_at_s_[sender] = now_s_;
   if (rank_ != 0) return;
-  Letter answer{Letter::Kind::kState, own_state(), {}};
-  if (letter.kind == Letter::Kind::kFailure) {
-    say_last_words(fmt::format("rank {}: {}", letter.from.rank, letter.text));
-    answer.kind = Letter::Kind::kNoted;
+  Message answer{Message::Kind::kState, own_state(), {}};
+  if (message.kind == Message::Kind::kFailure) {
+    say_last_words(fmt::format("rank {}: {}", message.from.rank, message.text));
+    answer.kind = Message::Kind::kNoted;
   }
-  mailbox_.send_to(letter.from.rank, answer);
+  mailbox_.send_to(message.from.rank, answer);
 }
 
 RankState Watchdog::Watcher::own_state() const {
@@ -204,13 +204,13 @@ RankState Watchdog::Watcher::own_state() const {
 
 void Watchdog::Watcher::send_state() {
   beat_at_s_ = now_s_;
-  if (rank_ != 0) mailbox_.send_to_root({Letter::Kind::kState, own_state(), {}});
+  if (rank_ != 0) mailbox_.send_to_root({Message::Kind::kState, own_state(), {}});
 }
 
 void Watchdog::Watcher::send_failure() {
   const std::lock_guard lock(report_mutex_);
   if (!failure_.empty()) {
-    mailbox_.send_to_root({Letter::Kind::kFailure, own_state(), failure_});
+    mailbox_.send_to_root({Message::Kind::kFailure, own_state(), failure_});
   }
 }
 
@@ -221,7 +221,7 @@ void Watchdog::Watcher::check_signal() {
   if (told_at_s_ < 0) {
     told_at_s_ = now_s_;
     for (int rank = 1; rank < size_; ++rank) {
-      mailbox_.send_to(rank, {Letter::Kind::kAsk, own_state(), {}});
+      mailbox_.send_to(rank, {Message::Kind::kAsk, own_state(), {}});
     }
   }
   if (now_s_ - told_at_s_ < options_.grace_s) return;
@@ -303,7 +303,7 @@ void Watchdog::Watcher::end(const std::string& reason) {
     const auto said = words.get_future();
     std::thread(std::move(words)).detach();
     said.wait_for(kLastWordsTime);
-    for (int rank = 1; rank < size_; ++rank) mailbox_.send_to(rank, {Letter::Kind::kEnd, {}, {}});
+    for (int rank = 1; rank < size_; ++rank) mailbox_.send_to(rank, {Message::Kind::kEnd, {}, {}});
     if (size_ > 1) kill_launcher_if_it_hangs();
   }
   std::_Exit(static_cast<int>(base::ExitCode::kSystem));

@@ -37,11 +37,11 @@ std::string found_collective(const runner::Communicator& world,
 dataset::Listing list_collective(const runner::Communicator& world,
                                  const std::function<dataset::Listing()>& list) {
   dataset::Listing listing;
-  const std::string told = found_collective(world, [&] {
+  const std::string received = found_collective(world, [&] {
     listing = list();
     return dataset::to_bytes(listing);
   });
-  return world.rank() == 0 ? listing : dataset::listing_from_bytes(told);
+  return world.rank() == 0 ? listing : dataset::listing_from_bytes(received);
 }
 
 }  // namespace
@@ -69,11 +69,11 @@ dataset::ClimateStatistics read_climate_statistics_collective(const runner::Comm
                                                               const std::string& path) {
   dataset::ClimateStatistics statistics;
   static_assert(std::is_trivially_copyable_v<dataset::ClimateStatistics>);
-  const std::string told = found_collective(world, [&] {
+  const std::string received = found_collective(world, [&] {
     statistics = dataset::read_climate_statistics(path);
     return std::string(reinterpret_cast<const char*>(&statistics), sizeof statistics);
   });
-  std::memcpy(&statistics, told.data(), sizeof statistics);
+  std::memcpy(&statistics, received.data(), sizeof statistics);
   return statistics;
 }
 

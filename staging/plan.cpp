@@ -173,12 +173,12 @@ StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
   plan.identity = node.broadcast(plan.identity, 0);
   plan.directory = node.broadcast(plan.directory, 0);
   plan.shares = broadcast(node, plan.shares);
-  const auto told =
+  const auto received =
       broadcast(node, {plan.bytes, plan.free_bytes, plan.is_in_memory, plan.is_staged});
-  plan.bytes = told[0];
-  plan.free_bytes = told[1];
-  plan.is_in_memory = told[2] != 0;
-  plan.is_staged = told[3] != 0;
+  plan.bytes = received[0];
+  plan.free_bytes = received[1];
+  plan.is_in_memory = received[2] != 0;
+  plan.is_staged = received[3] != 0;
   return plan;
 }
 

@@ -125,7 +125,7 @@ ssize_t written(int fd, std::size_t size, Write write) {
   return write(size);
 }
 
-void tell_counts() {
+void print_counts() {
   if (plan().counts == nullptr) return;
   char path[4096];
   std::snprintf(path, sizeof path, "%s.%d", plan().counts, plan().rank);
@@ -204,7 +204,7 @@ int rename(const char* from, const char* to) {
 int MPI_Finalize() {
   static const auto real = next<int (*)()>("MPI_Finalize");
   if (wants("finalize")) ::raise(SIGSTOP);
-  tell_counts();
+  print_counts();
   return real();
 }
 

@@ -38,7 +38,7 @@ bool are_of_one_run(const RunFacts& one, const RunFacts& other);
 class SetFindings {
  public:
   explicit SetFindings(std::size_t sets) : all_(sets) {}
-  void tell(std::size_t set, Rule rule, std::string text) {
+  void add_finding(std::size_t set, Rule rule, std::string text) {
     all_[set].push_back(make_finding(rule, {}, std::move(text)));
   }
   std::vector<std::vector<Finding>> take() && { return std::move(all_); }

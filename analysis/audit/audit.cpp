@@ -30,15 +30,17 @@ std::string target_text(const RunFacts& facts) {
 void audit_window(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   if (!facts.run_start_ms) {
-    findings.tell(Rule::kRunStartMissing, {},
-                  "no run_start: the run did not get beyond its initialisation");
+    findings.add_finding(Rule::kRunStartMissing, {},
+                         "no run_start: the run did not get beyond its initialisation");
   } else if (!facts.run_stop_ms) {
-    findings.tell(Rule::kRunStopMissing, {},
-                  "no run_stop: the run was cut off, or still goes on; its times end with the log");
+    findings.add_finding(
+        Rule::kRunStopMissing, {},
+        "no run_stop: the run was cut off, or still goes on; its times end with the log");
   } else if (*facts.run_stop_ms < *facts.run_start_ms) {
-    findings.tell(Rule::kRunStopBeforeStart, place_of_first(input.log, keys::kRunStop),
-                  fmt::format("run_stop is earlier than run_start, by {}",
-                              duration_text((*facts.run_start_ms - *facts.run_stop_ms) / 1000.0)));
+    findings.add_finding(
+        Rule::kRunStopBeforeStart, place_of_first(input.log, keys::kRunStop),
+        fmt::format("run_stop is earlier than run_start, by {}",
+                    duration_text((*facts.run_start_ms - *facts.run_stop_ms) / 1000.0)));
   }
 }
 
@@ -46,28 +48,28 @@ void audit_status(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   const Place stop = place_of_first(input.log, keys::kRunStop);
   if (facts.resumed) {
-    findings.tell(Rule::kRunResumed, {}, "resumed from a checkpoint: not submittable");
+    findings.add_finding(Rule::kRunResumed, {}, "resumed from a checkpoint: not submittable");
   }
   if (!facts.run_stop_ms) return;
   if (std::holds_alternative<std::monostate>(facts.run_stop_status)) {
-    findings.tell(Rule::kRunStopWithoutStatus, stop, "run_stop has no status");
+    findings.add_finding(Rule::kRunStopWithoutStatus, stop, "run_stop has no status");
   }
   if (facts.outcome == Outcome::kAborted && facts.at_target) {
-    findings.tell(
+    findings.add_finding(
         Rule::kAbortedYetCounted, stop,
         fmt::format("status '{}', although {} {} meets the target {}: MLCommons' tools "
                     "count this run, here it has failed",
                     to_text(facts.run_stop_status), facts.metric_name(),
                     exactly(facts.evaluations[*facts.at_target].quality), target_text(facts)));
   } else if (facts.outcome == Outcome::kAborted) {
-    findings.tell(Rule::kRunStopAborted, stop,
-                  fmt::format("status '{}': the run did not converge; best {} {}",
-                              to_text(facts.run_stop_status), facts.metric_name(),
-                              exactly(facts.best_quality)));
+    findings.add_finding(Rule::kRunStopAborted, stop,
+                         fmt::format("status '{}': the run did not converge; best {} {}",
+                                     to_text(facts.run_stop_status), facts.metric_name(),
+                                     exactly(facts.best_quality)));
   }
   if (const std::string& value = input.log.oddities.run_stop_value; !value.empty()) {
-    findings.tell(Rule::kRunStopValue, stop,
-                  "run_stop carries the value " + value + "; only metadata.status counts");
+    findings.add_finding(Rule::kRunStopValue, stop,
+                         "run_stop carries the value " + value + "; only metadata.status counts");
   }
 }
 
@@ -75,21 +77,22 @@ void audit_target(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   if (facts.outcome == Outcome::kTargetMissed) {
     const bool has_status = !std::holds_alternative<std::monostate>(facts.run_stop_status);
-    findings.tell(
+    findings.add_finding(
         Rule::kSuccessBelowTarget, place_of_first(input.log, keys::kRunStop),
         fmt::format("{}, but no {} meets the target {}: best {}",
                     has_status ? "the log says success" : "the run ended", facts.metric_name(),
                     target_text(facts), exactly(facts.best_quality)));
   }
   if (facts.outcome == Outcome::kTargetUnknown) {
-    findings.tell(Rule::kTargetUnknown, {}, "neither the log nor the rules name a quality target");
+    findings.add_finding(Rule::kTargetUnknown, {},
+                         "neither the log nor the rules name a quality target");
   }
   const mllog::EvaluationFacts* const rules = input.evaluation();
   if (input.closed && rules && facts.target_from_log &&
       *facts.target_value() != rules->target.main().value) {
-    findings.tell(Rule::kTargetNotOfRules, {},
-                  fmt::format("the log's target {} is not the closed division's {}",
-                              *facts.target_value(), rules->target.main().value));
+    findings.add_finding(Rule::kTargetNotOfRules, {},
+                         fmt::format("the log's target {} is not the closed division's {}",
+                                     *facts.target_value(), rules->target.main().value));
   }
 }
 

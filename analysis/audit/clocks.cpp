@@ -25,15 +25,15 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
   const bool only_zeros = odd.zero_times.count > 0 && odd.small_time.line > 0 &&
                           odd.small_time.line == odd.zero_times.first.line;
   if (odd.zero_times.count > 0) {
-    findings.tell(
+    findings.add_finding(
         Rule::kTimeZero, odd.zero_times.first,
         fmt::format("time_ms is 0 or less in {} records, first here", odd.zero_times.count));
   }
   if (input.facts.mixed_clocks && !only_zeros) {
-    findings.tell(Rule::kTwoClocks, later(odd.small_time, odd.large_time),
-                  "times of two clocks in one log: the second one first here");
+    findings.add_finding(Rule::kTwoClocks, later(odd.small_time, odd.large_time),
+                         "times of two clocks in one log: the second one first here");
   } else if (!input.facts.mixed_clocks && input.facts.max_reversal_ms > kHarmlessMs) {
-    findings.tell(
+    findings.add_finding(
         Rule::kTimeGoesBack, odd.largest_reversal,
         fmt::format("time goes back in {} places, by up to {} here", input.facts.time_reversals,
                     duration_text(input.facts.max_reversal_ms / base::kMsPerSecond)));
@@ -51,17 +51,18 @@ void audit_init(const AuditInput& input, AuditFindings& findings) {
   if (!stop || !input.facts.init_s) return;
   const double init_s = *input.facts.init_s;
   if (init_s < 0.0) {
-    findings.tell(
+    findings.add_finding(
         Rule::kInitTimesImpossible, place_of(*stop),
         fmt::format("init_stop is {} earlier than any init_start", duration_text(-init_s)));
   } else if (run && stop->time_ms - run->time_ms > kHarmlessMs) {
-    findings.tell(Rule::kInitTimesImpossible, place_of(*stop),
-                  fmt::format("init_stop is stamped {} later than run_start",
-                              duration_text((stop->time_ms - run->time_ms) / base::kMsPerSecond)));
+    findings.add_finding(
+        Rule::kInitTimesImpossible, place_of(*stop),
+        fmt::format("init_stop is stamped {} later than run_start",
+                    duration_text((stop->time_ms - run->time_ms) / base::kMsPerSecond)));
   } else if (init_s > init_limit_s(input) && !input.facts.mixed_clocks) {
-    findings.tell(Rule::kInitTooLong, place_of(*stop),
-                  fmt::format("initialisation took {}, expected at most {}", duration_text(init_s),
-                              duration_text(init_limit_s(input))));
+    findings.add_finding(Rule::kInitTooLong, place_of(*stop),
+                         fmt::format("initialisation took {}, expected at most {}",
+                                     duration_text(init_s), duration_text(init_limit_s(input))));
   }
 }
 
@@ -71,14 +72,15 @@ void audit_staging(const AuditInput& input, AuditFindings& findings) {
   if (!parts.staging_s || starts.empty()) return;
   const double outside_s = *parts.staging_s - parts.staging_in_run_s.value_or(0.0);
   if (*parts.staging_s < kEmptyStagingS) {
-    findings.tell(Rule::kStagingEmpty, place_of(starts.front()),
-                  fmt::format("staging_start and staging_stop are {} apart",
-                              duration_text(*parts.staging_s)));
+    findings.add_finding(Rule::kStagingEmpty, place_of(starts.front()),
+                         fmt::format("staging_start and staging_stop are {} apart",
+                                     duration_text(*parts.staging_s)));
   } else if (outside_s > kNothingS) {
-    findings.tell(Rule::kStagingOutsideRun, place_of(starts.front()),
-                  fmt::format("{} of {} of staging lie outside the run and do not count in the "
-                              "time to train",
-                              duration_text(outside_s), duration_text(*parts.staging_s)));
+    findings.add_finding(
+        Rule::kStagingOutsideRun, place_of(starts.front()),
+        fmt::format("{} of {} of staging lie outside the run and do not count in the "
+                    "time to train",
+                    duration_text(outside_s), duration_text(*parts.staging_s)));
   }
 }
 

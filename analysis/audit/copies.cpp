@@ -80,9 +80,9 @@ class CopyAudit {
   bool place_run(const Run& run);
   void place_curve(const Run& run);
   void place_seeds(const Run& run);
-  void tell();
-  void tell_same_runs(std::size_t set, std::size_t other, const Meeting& meeting);
-  void tell_resubmission(std::size_t set, std::size_t other, const std::string& text);
+  void add_finding();
+  void report_same_runs(std::size_t set, std::size_t other, const Meeting& meeting);
+  void report_resubmission(std::size_t set, std::size_t other, const std::string& text);
   std::string described(std::size_t set, std::size_t other, const Meeting& meeting,
                         const char* same) const;
   bool are_of_one_round(std::size_t set, std::size_t other) const;
@@ -108,7 +108,7 @@ std::vector<bool> CopyAudit::judge() {
   for (const std::size_t set : order) {
     for (const SetMember& member : sets_[set].members) place({set, &member});
   }
-  tell();
+  add_finding();
   std::vector<bool> is_copy;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     is_copy.push_back(copied_[i] > 0 && copied_[i] == sets_[i].members.size());
@@ -184,29 +184,29 @@ std::string CopyAudit::described(std::size_t set, std::size_t other, const Meeti
                      sets_[set].members.size(), same, place, meeting.first, meeting.first_other);
 }
 
-void CopyAudit::tell() {
+void CopyAudit::add_finding() {
   for (const auto& [place, meeting] : same_runs_) {
-    tell_same_runs(place.first, place.second, meeting);
+    report_same_runs(place.first, place.second, meeting);
   }
   for (const auto& [place, meeting] : same_curves_) {
-    findings_.tell(place.first, Rule::kCurveRepeated,
-                   described(place.first, place.second, meeting,
-                             "have the same results at every evaluation as"));
+    findings_.add_finding(place.first, Rule::kCurveRepeated,
+                          described(place.first, place.second, meeting,
+                                    "have the same results at every evaluation as"));
   }
   for (const auto& [place, meeting] : same_seeds_) {
     const Rule rule = meeting.runs < kSuspiciousSeeds ? Rule::kSeedOfOthers : Rule::kSeedsOfOthers;
-    findings_.tell(
+    findings_.add_finding(
         place.first, rule,
         described(place.first, place.second, meeting, "share seeds with") + ", " + meeting.what);
   }
 }
 
-void CopyAudit::tell_same_runs(std::size_t set, std::size_t other, const Meeting& meeting) {
+void CopyAudit::report_same_runs(std::size_t set, std::size_t other, const Meeting& meeting) {
   const std::string text = described(set, other, meeting, "are of the same runs as");
   if (are_of_one_round(set, other)) {
-    findings_.tell(set, Rule::kRunRepeated, text);
+    findings_.add_finding(set, Rule::kRunRepeated, text);
   } else {
-    tell_resubmission(set, other, text);
+    report_resubmission(set, other, text);
   }
 }
 
@@ -241,17 +241,17 @@ std::string difference_of(const DescribedSystem& one, const DescribedSystem& oth
                      shown == differing.end() ? "" : ", ...");
 }
 
-void CopyAudit::tell_resubmission(std::size_t set, std::size_t other, const std::string& text) {
+void CopyAudit::report_resubmission(std::size_t set, std::size_t other, const std::string& text) {
   const std::string where =
       fmt::format("{}, of {}-{}", text, sets_[other].usage(), sets_[other].round());
   const std::string difference =
       difference_of(sets_[set].facts->description, sets_[other].facts->description);
   if (difference.empty()) {
-    findings_.tell(set, Rule::kRunResubmitted,
-                   where + "; the descriptions of the system are equal");
+    findings_.add_finding(set, Rule::kRunResubmitted,
+                          where + "; the descriptions of the system are equal");
   } else {
-    findings_.tell(set, Rule::kResubmissionDiffers,
-                   where + "; the descriptions of the system " + difference);
+    findings_.add_finding(set, Rule::kResubmissionDiffers,
+                          where + "; the descriptions of the system " + difference);
   }
 }
 

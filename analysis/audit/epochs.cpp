@@ -39,21 +39,22 @@ void audit_advance(const AuditInput& input, AuditFindings& findings) {
     before = &one;
   }
   if (stuck.count > 0) {
-    findings.tell(Rule::kEpochNumberStuck, stuck.first,
-                  fmt::format("{} evaluations have the {} of the one before, but another "
-                              "result: first {}",
-                              stuck.count, input.facts.position_key, stuck.what));
+    findings.add_finding(Rule::kEpochNumberStuck, stuck.first,
+                         fmt::format("{} evaluations have the {} of the one before, but another "
+                                     "result: first {}",
+                                     stuck.count, input.facts.position_key, stuck.what));
   }
   if (back.count > 0) {
-    findings.tell(Rule::kEpochNumberBack, back.first,
-                  fmt::format("{} evaluations have a smaller {} than the one before: first {}",
-                              back.count, input.facts.position_key, back.what));
+    findings.add_finding(
+        Rule::kEpochNumberBack, back.first,
+        fmt::format("{} evaluations have a smaller {} than the one before: first {}", back.count,
+                    input.facts.position_key, back.what));
   }
 }
 
 void audit_numbering(const AuditInput& input, AuditFindings& findings) {
   for (const auto& [key, seen] : input.log.oddities.without_epoch_num) {
-    findings.tell(
+    findings.add_finding(
         Rule::kEpochNumberMissing, seen.first,
         fmt::format("{} has no metadata {} in {} records, first here", key, seen.what, seen.count));
   }
@@ -69,16 +70,17 @@ void audit_numbering(const AuditInput& input, AuditFindings& findings) {
   }
   if (numbers.empty()) return;
   if (*numbers.begin() == 0.0) {
-    findings.tell(Rule::kEpochsFromZero, place_of(starts.front()),
-                  fmt::format("{}s are numbered from 0, expected from 1",
-                              input.facts.blocks ? "block" : "epoch"));
+    findings.add_finding(Rule::kEpochsFromZero, place_of(starts.front()),
+                         fmt::format("{}s are numbered from 0, expected from 1",
+                                     input.facts.blocks ? "block" : "epoch"));
   }
   const double span = *numbers.rbegin() - *numbers.begin() + 1.0;
   const double missing = span - static_cast<double>(numbers.size());
   if (!input.facts.blocks && missing >= 1.0) {
-    findings.tell(Rule::kEpochNumberGap, place_of(starts.front()),
-                  fmt::format("{:.6g} numbers between epoch {:.6g} and epoch {:.6g} are missing",
-                              missing, *numbers.begin(), *numbers.rbegin()));
+    findings.add_finding(
+        Rule::kEpochNumberGap, place_of(starts.front()),
+        fmt::format("{:.6g} numbers between epoch {:.6g} and epoch {:.6g} are missing", missing,
+                    *numbers.begin(), *numbers.rbegin()));
   }
 }
 
@@ -100,7 +102,7 @@ void audit_range(const AuditInput& input, AuditFindings& findings) {
     seen.what = fmt::format("{}", one.quality);
   }
   if (seen.count == 0) return;
-  findings.tell(
+  findings.add_finding(
       Rule::kQualityOutOfRange, seen.first,
       fmt::format("{} must {}, found {} others, first {}", facts.metric_name(),
                   is_part ? "lie between 0 and 1" : "not be negative", seen.count, seen.what));
@@ -108,21 +110,24 @@ void audit_range(const AuditInput& input, AuditFindings& findings) {
 
 void audit_metric(const AuditInput& input, AuditFindings& findings) {
   const bool wants_numbers = input.benchmark && input.evaluation()->target.main().member.empty();
-  const auto tell = [&](const std::string& key, const Tally& seen, std::string_view what) {
-    findings.tell(Rule::kMetricNotNumber, seen.first,
-                  fmt::format("{}: expected a number, found {} in {} records, first here", key,
-                              what, seen.count));
+  const auto add_odd_metric = [&](const std::string& key, const Tally& seen,
+                                  std::string_view what) {
+    findings.add_finding(Rule::kMetricNotNumber, seen.first,
+                         fmt::format("{}: expected a number, found {} in {} records, first here",
+                                     key, what, seen.count));
   };
   if (wants_numbers) {
-    for (const auto& [key, seen] : input.log.oddities.odd_metrics) tell(key, seen, seen.what);
-    for (const auto& [key, seen] : input.log.oddities.object_metrics) tell(key, seen, "object");
+    for (const auto& [key, seen] : input.log.oddities.odd_metrics)
+      add_odd_metric(key, seen, seen.what);
+    for (const auto& [key, seen] : input.log.oddities.object_metrics)
+      add_odd_metric(key, seen, "object");
   }
   const std::string& metric = input.facts.metric;
   const auto own = input.log.evaluations.find(metric);
   const auto other = input.log.evaluations.find(other_metric(metric));
   if (other != input.log.evaluations.end()) {
     const bool both = own != input.log.evaluations.end();
-    findings.tell(
+    findings.add_finding(
         both ? Rule::kSecondMetric : Rule::kMetricOfAnotherName, other->second.front().place,
         both ? fmt::format("{} is logged in addition to {}, which is judged", other->first, metric)
              : fmt::format("{} has {} evaluations, {} none: the target is about {}", other->first,

@@ -101,21 +101,23 @@ void audit_pairs(const AuditInput& input, const Kind& kind, const std::vector<Nu
   const Unpaired odd = unpaired(all, open_at_the_end(input.log, kind));
   const std::int64_t renamed = std::min(odd.starts, odd.stops);
   if (renamed > 0) {
-    findings.tell(
+    findings.add_finding(
         Rule::kIntervalLabelsDiffer, place_of(*odd.started->start),
         fmt::format("{} starts without a stop of their number: {}, stops without a "
                     "start: {}; {} is the first",
                     kind.name, odd.starts, odd.stops, numbered(kind, odd.started->label)));
   }
   if (odd.starts > odd.stops) {
-    findings.tell(Rule::kIntervalNotStopped, place_of(*odd.started->start),
-                  fmt::format("{} without {}: {} of them, {} is the first", kind.start, kind.stop,
-                              odd.starts - renamed, numbered(kind, odd.started->label)));
+    findings.add_finding(
+        Rule::kIntervalNotStopped, place_of(*odd.started->start),
+        fmt::format("{} without {}: {} of them, {} is the first", kind.start, kind.stop,
+                    odd.starts - renamed, numbered(kind, odd.started->label)));
   }
   if (odd.stops > odd.starts) {
-    findings.tell(Rule::kIntervalNotStarted, place_of(*odd.stopped->stop),
-                  fmt::format("{} without {}: {} of them, {} is the first", kind.stop, kind.start,
-                              odd.stops - renamed, numbered(kind, odd.stopped->label)));
+    findings.add_finding(
+        Rule::kIntervalNotStarted, place_of(*odd.stopped->stop),
+        fmt::format("{} without {}: {} of them, {} is the first", kind.stop, kind.start,
+                    odd.stops - renamed, numbered(kind, odd.stopped->label)));
   }
 }
 
@@ -147,9 +149,10 @@ void audit_overlaps(const Kind& kind, const std::vector<Numbered>& in_order,
     if (!open_longest || one.stop->time_ms > open_longest->stop->time_ms) open_longest = &one;
   }
   if (seen.count == 0) return;
-  findings.tell(Rule::kIntervalsOverlap, seen.first,
-                fmt::format("{} {}s begin before an earlier one has ended, by up to {}; first here",
-                            seen.count, kind.name, duration_text(longest_ms / base::kMsPerSecond)));
+  findings.add_finding(
+      Rule::kIntervalsOverlap, seen.first,
+      fmt::format("{} {}s begin before an earlier one has ended, by up to {}; first here",
+                  seen.count, kind.name, duration_text(longest_ms / base::kMsPerSecond)));
 }
 
 /// By how much `inner` ends after the interval of `outer` in which it begins; 0 if it does not.
@@ -176,10 +179,11 @@ void audit_crossings(const Kind& inner_kind, const std::vector<Numbered>& inner,
     longest_ms = std::max(longest_ms, over_ms);
   }
   if (seen.count == 0) return;
-  findings.tell(Rule::kIntervalsCross, seen.first,
-                fmt::format("{} {}s begin inside one {} and end up to {} after it; first here",
-                            seen.count, inner_kind.name, outer_kind.name,
-                            duration_text(longest_ms / base::kMsPerSecond)));
+  findings.add_finding(
+      Rule::kIntervalsCross, seen.first,
+      fmt::format("{} {}s begin inside one {} and end up to {} after it; first here", seen.count,
+                  inner_kind.name, outer_kind.name,
+                  duration_text(longest_ms / base::kMsPerSecond)));
 }
 
 void audit_async(const AuditInput& input, AuditFindings& findings) {
@@ -188,10 +192,11 @@ void audit_async(const AuditInput& input, AuditFindings& findings) {
   const double share = input.facts.window_s.value_or(0.0) > 0.0
                            ? 100.0 * *input.facts.parts.eval_s / *input.facts.window_s
                            : 0.0;
-  findings.tell(Rule::kAsyncEvaluation, place_of(starts.front()),
-                fmt::format("evaluations take {:.0f} % of the run, beside the training of other "
-                            "epochs",
-                            share));
+  findings.add_finding(
+      Rule::kAsyncEvaluation, place_of(starts.front()),
+      fmt::format("evaluations take {:.0f} % of the run, beside the training of other "
+                  "epochs",
+                  share));
 }
 
 }  // namespace

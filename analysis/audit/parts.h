@@ -28,7 +28,7 @@ struct AuditInput {
 
 class AuditFindings {
  public:
-  void tell(Rule rule, Place place, std::string text) {
+  void add_finding(Rule rule, Place place, std::string text) {
     list_.push_back(make_finding(rule, place, std::move(text)));
   }
   std::vector<Finding> take() && { return std::move(list_); }

@@ -95,7 +95,7 @@ void judge(const Result& result, const std::vector<Result>& all, const RunSet& s
   if (std::abs(distance) <= kFarSpreads * spread) return;
   const DescribedSystem& system = set.facts->description;
   const bool has_accelerators = system.accelerators_per_node.value_or(0.0) > 0.0;
-  findings.tell(
+  findings.add_finding(
       result.set, Rule::kResultOutlier,
       fmt::format(
           "{:.4g} min, {:.0f} % {} than {:.4g} min, the median of {} other submissions with "

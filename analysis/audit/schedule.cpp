@@ -155,11 +155,11 @@ void audit_cadence(const AuditInput& input, const LogSchedule& schedule, AuditFi
         fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->position, *all[i]->position);
   }
   if (seen.count == 0) return;
-  findings.tell(Rule::kEvaluationCadence, seen.first,
-                fmt::format("{} must be evaluated {}: expected steps of {} in {}, found "
-                            "{} others, first {}",
-                            input.benchmark->name, schedule.rules().words, distance.words(),
-                            input.facts.position_key, seen.count, seen.what));
+  findings.add_finding(Rule::kEvaluationCadence, seen.first,
+                       fmt::format("{} must be evaluated {}: expected steps of {} in {}, found "
+                                   "{} others, first {}",
+                                   input.benchmark->name, schedule.rules().words, distance.words(),
+                                   input.facts.position_key, seen.count, seen.what));
 }
 
 /// The evaluation at the smallest position, whatever their order in time. Evaluations before any
@@ -187,11 +187,12 @@ void audit_first(const AuditInput& input, const LogSchedule& schedule, AuditFind
     expected = is_early ? fmt::format("{:.6g} or later", allowed->least)
                         : fmt::format("{:.6g} or earlier", allowed->most);
   }
-  findings.tell(Rule::kFirstEvaluation, first->place,
-                fmt::format("{} is evaluated {}: expected the first one at {} in {}, found it at "
-                            "{:.6g}, {}",
-                            input.benchmark->name, schedule.rules().words, expected,
-                            input.facts.position_key, position, is_early ? "earlier" : "later"));
+  findings.add_finding(
+      Rule::kFirstEvaluation, first->place,
+      fmt::format("{} is evaluated {}: expected the first one at {} in {}, found it at "
+                  "{:.6g}, {}",
+                  input.benchmark->name, schedule.rules().words, expected, input.facts.position_key,
+                  position, is_early ? "earlier" : "later"));
 }
 
 }  // namespace

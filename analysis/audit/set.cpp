@@ -69,7 +69,9 @@ class SetAudit {
   std::vector<Finding> findings() && { return std::move(findings_).take(); }
 
  private:
-  void tell(Rule rule, std::string text) { findings_.tell(rule, {}, std::move(text)); }
+  void add_finding(Rule rule, std::string text) {
+    findings_.add_finding(rule, {}, std::move(text));
+  }
   void compare_number(Rule rule, const char* key, const std::optional<double>& described);
 
   const SystemFacts& system_;
@@ -83,9 +85,9 @@ void SetAudit::judge_runs() {
   if (!description_.path.empty() && system_.runs_required) {
     const double required = *system_.runs_required;
     if (runs < required || (runs > required && !system_.weak)) {
-      tell(Rule::kRunCount,
-           fmt::format("runs: {}, expected {}{} of {}", system_.runs,
-                       system_.weak ? "at least " : "", required, system_.benchmark));
+      add_finding(Rule::kRunCount,
+                  fmt::format("runs: {}, expected {}{} of {}", system_.runs,
+                              system_.weak ? "at least " : "", required, system_.benchmark));
     }
   }
   const auto failed = std::count_if(members_.begin(), members_.end(), [](const SetMember& member) {
@@ -95,19 +97,20 @@ void SetAudit::judge_runs() {
   });
   const auto most = static_cast<std::int64_t>(dropped_each_end(system_.benchmark));
   if (!system_.weak && failed > most && system_.runs >= kFewestRuns) {
-    tell(Rule::kTooManyFailed, fmt::format("{} of {} runs failed, expected at most {}: no score",
-                                           failed, system_.runs, most));
+    add_finding(Rule::kTooManyFailed,
+                fmt::format("{} of {} runs failed, expected at most {}: no score", failed,
+                            system_.runs, most));
   }
 }
 
 void SetAudit::judge_settings() {
   const auto benchmarks = values_of(members_, keys::kSubmissionBenchmark);
   if (benchmarks.size() > 1) {
-    tell(Rule::kBenchmarksDiffer, "logs of different benchmarks: " + with_files(benchmarks));
+    add_finding(Rule::kBenchmarksDiffer, "logs of different benchmarks: " + with_files(benchmarks));
   }
   const auto batches = values_of(members_, keys::kGlobalBatchSize);
   if (batches.size() > 1) {
-    tell(Rule::kBatchSizesDiffer, "different global batch sizes: " + with_files(batches));
+    add_finding(Rule::kBatchSizesDiffer, "different global batch sizes: " + with_files(batches));
   }
 }
 
@@ -125,8 +128,8 @@ void SetAudit::judge_seeds() {
     repeated += names.size() - 1;
   }
   if (repeated == 0) return;
-  tell(Rule::kSeedRepeated,
-       fmt::format("{} runs repeat the seed of another one: first {}", repeated, first));
+  add_finding(Rule::kSeedRepeated,
+              fmt::format("{} runs repeat the seed of another one: first {}", repeated, first));
 }
 
 void SetAudit::compare_number(Rule rule, const char* key, const std::optional<double>& described) {
@@ -134,8 +137,8 @@ void SetAudit::compare_number(Rule rule, const char* key, const std::optional<do
   for (const SetMember& member : members_) {
     const std::optional<double> logged = number(member.facts->config_value(key));
     if (!logged || *logged == *described) continue;
-    tell(rule, fmt::format("{} is {} in {}, {} in {}", key, *logged, member.file_name, *described,
-                           description_.path.filename().string()));
+    add_finding(rule, fmt::format("{} is {} in {}, {} in {}", key, *logged, member.file_name,
+                                  *described, description_.path.filename().string()));
     return;
   }
 }
@@ -143,23 +146,23 @@ void SetAudit::compare_number(Rule rule, const char* key, const std::optional<do
 void SetAudit::judge_description() {
   if (description_.path.empty()) return;
   if (!description_.found) {
-    tell(Rule::kSystemDescriptionMissing,
-         "no " + description_.path.string() + ": compute units are not known");
+    add_finding(Rule::kSystemDescriptionMissing,
+                "no " + description_.path.string() + ": compute units are not known");
     return;
   }
   const std::string file = description_.path.filename().string();
   for (const auto& [division, log] : values_of(members_, keys::kSubmissionDivision)) {
     const bool same = letters_of(division) == letters_of(description_.division);
     if (same || description_.division.empty()) continue;
-    tell(Rule::kSystemDivisionDiffers,
-         fmt::format("{} is {} in {}, {} in {}", keys::kSubmissionDivision, division, log,
-                     description_.division, file));
+    add_finding(Rule::kSystemDivisionDiffers,
+                fmt::format("{} is {} in {}, {} in {}", keys::kSubmissionDivision, division, log,
+                            description_.division, file));
   }
   for (const auto& [org, log] : values_of(members_, keys::kSubmissionOrg)) {
     if (!is_other_name(org, description_.submitter)) continue;
-    tell(Rule::kSystemSubmitterDiffers,
-         fmt::format("{} is {} in {}, the submitter {} in {}", keys::kSubmissionOrg, org, log,
-                     description_.submitter, file));
+    add_finding(Rule::kSystemSubmitterDiffers,
+                fmt::format("{} is {} in {}, the submitter {} in {}", keys::kSubmissionOrg, org,
+                            log, description_.submitter, file));
     break;
   }
   // Instances trained at the same time log their own nodes, or those of the whole machine.

@@ -35,22 +35,22 @@ void audit_seed(const AuditInput& input, AuditFindings& findings) {
   const Setting* seed = setting_of(input, keys::kSeed);
   if (!seed) {
     if (input.closed) {
-      findings.tell(Rule::kSeedMissing, {},
-                    "no seed is logged, expected one in the closed division");
+      findings.add_finding(Rule::kSeedMissing, {},
+                           "no seed is logged, expected one in the closed division");
     }
     return;
   }
   if (seed->json == "null") {
-    findings.tell(Rule::kSeedNull, seed->place, "the seed is null, expected an integer");
+    findings.add_finding(Rule::kSeedNull, seed->place, "the seed is null, expected an integer");
   } else if (!seed->json.empty() &&
              seed->json.find_first_not_of("-0123456789") != std::string::npos) {
-    findings.tell(Rule::kSeedNotWhole, seed->place,
-                  "the seed must be an integer, got " + shown(seed->json));
+    findings.add_finding(Rule::kSeedNotWhole, seed->place,
+                         "the seed must be an integer, got " + shown(seed->json));
   }
   if (!seed->other_json.empty()) {
-    findings.tell(Rule::kSeveralSeeds, seed->other_place,
-                  fmt::format("{} seeds are logged, {} and {} are the first two that differ",
-                              seed->count, shown(seed->json), shown(seed->other_json)));
+    findings.add_finding(Rule::kSeveralSeeds, seed->other_place,
+                         fmt::format("{} seeds are logged, {} and {} are the first two that differ",
+                                     seed->count, shown(seed->json), shown(seed->other_json)));
   }
 }
 
@@ -71,8 +71,8 @@ void audit_placeholders(const AuditInput& input, AuditFindings& findings) {
     if (!setting) continue;
     const std::optional<std::string> text = JsonText(setting->json).string();
     if (!text || !is_placeholder(*text)) continue;
-    findings.tell(Rule::kPlaceholder, setting->place,
-                  fmt::format("{} is {}", key, shown(setting->json)));
+    findings.add_finding(Rule::kPlaceholder, setting->place,
+                         fmt::format("{} is {}", key, shown(setting->json)));
   }
 }
 
@@ -89,9 +89,9 @@ void audit_repeats(const AuditInput& input, AuditFindings& findings) {
   }
   for (const auto& [key, setting] : input.log.oddities.settings) {
     if (!setting.other_json.empty() && key != keys::kSeed) {
-      findings.tell(Rule::kConflictingValues, setting.other_place,
-                    fmt::format("{} is {} first and {} here; the first is used", key,
-                                shown(setting.json), shown(setting.other_json)));
+      findings.add_finding(Rule::kConflictingValues, setting.other_place,
+                           fmt::format("{} is {} first and {} here; the first is used", key,
+                                       shown(setting.json), shown(setting.other_json)));
     } else if (setting.count > 1 && setting.other_json.empty()) {
       note(key, setting.count, setting.again);
     }
@@ -99,8 +99,9 @@ void audit_repeats(const AuditInput& input, AuditFindings& findings) {
   if (keys_repeated == 0) return;
   const std::string more =
       keys_repeated > told.size() ? fmt::format(" and {} more", keys_repeated - told.size()) : "";
-  findings.tell(Rule::kRepeatedKeys, first,
-                fmt::format("keys that a log should have once: {}{}", fmt::join(told, ", "), more));
+  findings.add_finding(
+      Rule::kRepeatedKeys, first,
+      fmt::format("keys that a log should have once: {}{}", fmt::join(told, ", "), more));
 }
 
 /// The first value, of `value` itself or a list in it, that is not a number for which `holds` is
@@ -126,8 +127,8 @@ void audit_bounds(const AuditInput& input, AuditFindings& findings) {
     if (!setting || setting->json.empty()) continue;
     const auto holds = [&](double value) { return bound.met_by(value); };
     if (const auto broken = broken_by(holds, JsonText(setting->json).decoded())) {
-      findings.tell(Rule::kHyperparameter, setting->place,
-                    fmt::format("{} {}, got {}", bound.key, bound.words(), *broken));
+      findings.add_finding(Rule::kHyperparameter, setting->place,
+                           fmt::format("{} {}, got {}", bound.key, bound.words(), *broken));
     }
   }
 }
@@ -142,9 +143,9 @@ void audit_samples(const AuditInput& input, AuditFindings& findings) {
           counts, [&](std::int64_t count) { return static_cast<double>(count) == value; });
     };
     if (const auto broken = broken_by(holds, JsonText(setting->json).decoded())) {
-      findings.tell(Rule::kSampleCount, setting->place,
-                    fmt::format("{} is {}, the dataset of {} has {}", key, *broken,
-                                input.benchmark->name, counts.front()));
+      findings.add_finding(Rule::kSampleCount, setting->place,
+                           fmt::format("{} is {}, the dataset of {} has {}", key, *broken,
+                                       input.benchmark->name, counts.front()));
     }
   };
   audit_one(keys::kTrainSamples, input.benchmark->train_samples);
@@ -157,9 +158,10 @@ void audit_throughput(const AuditInput& input, AuditFindings& findings) {
   if (!reported || !computed || *reported <= 0.0 || *computed <= 0.0) return;
   const double factor = std::max(*reported / *computed, *computed / *reported);
   if (factor < kThroughputFactor || input.log.throughputs.empty()) return;
-  findings.tell(Rule::kThroughputUnit, input.log.first_throughput,
-                fmt::format("the log's throughput is {} in the mean, its times give {} samples/s",
-                            short_number(reported), short_number(computed)));
+  findings.add_finding(
+      Rule::kThroughputUnit, input.log.first_throughput,
+      fmt::format("the log's throughput is {} in the mean, its times give {} samples/s",
+                  short_number(reported), short_number(computed)));
 }
 
 }  // namespace
@@ -167,19 +169,20 @@ void audit_throughput(const AuditInput& input, AuditFindings& findings) {
 void audit_form(const AuditInput& input, AuditFindings& findings) {
   const LogOddities& odd = input.log.oddities;
   for (const auto& [key, seen] : odd.wrong_event_types) {
-    findings.tell(
+    findings.add_finding(
         Rule::kEventTypeWrong, seen.first,
         fmt::format("{} has event_type {} in {} records, first here", key, seen.what, seen.count));
   }
   if (odd.no_event_type.count > 0) {
-    findings.tell(Rule::kEventTypeMissing, odd.no_event_type.first,
-                  fmt::format("{} records have no known event_type ({}), first here",
-                              odd.no_event_type.count, odd.no_event_type.what));
+    findings.add_finding(Rule::kEventTypeMissing, odd.no_event_type.first,
+                         fmt::format("{} records have no known event_type ({}), first here",
+                                     odd.no_event_type.count, odd.no_event_type.what));
   }
   if (odd.odd_metadata.count > 0) {
-    findings.tell(Rule::kMetadataNotObject, odd.odd_metadata.first,
-                  fmt::format("{} records have metadata that is not an object ({}), first here",
-                              odd.odd_metadata.count, odd.odd_metadata.what));
+    findings.add_finding(
+        Rule::kMetadataNotObject, odd.odd_metadata.first,
+        fmt::format("{} records have metadata that is not an object ({}), first here",
+                    odd.odd_metadata.count, odd.odd_metadata.what));
   }
 }
 

@@ -36,12 +36,13 @@ void audit_past_target(const AuditInput& input, AuditFindings& findings) {
   const std::string met = fmt::format("{} {} meets the target {}", facts.metric_name(), hit.quality,
                                       *facts.target_value());
   if (const std::int64_t further = further_evaluations(facts); further > 0) {
-    findings.tell(Rule::kTrainedPastTarget, hit.place,
-                  fmt::format("{}, but the run goes on for {} and {} more evaluations", met,
-                              duration_text(after_s), further));
+    findings.add_finding(Rule::kTrainedPastTarget, hit.place,
+                         fmt::format("{}, but the run goes on for {} and {} more evaluations", met,
+                                     duration_text(after_s), further));
   } else if (after_s > kLateS && after_s > kLatePart * *facts.window_s) {
-    findings.tell(Rule::kLateRunStop, hit.place,
-                  fmt::format("{}, but run_stop comes {} later", met, duration_text(after_s)));
+    findings.add_finding(
+        Rule::kLateRunStop, hit.place,
+        fmt::format("{}, but run_stop comes {} later", met, duration_text(after_s)));
   }
 }
 
@@ -66,10 +67,10 @@ void audit_evaluations_after_stop(const AuditInput& input, const Mark& stop,
   if (behind.count == 0) return;
   const bool decides = best && !input.facts.at_target && input.facts.target->parts.size() == 1 &&
                        input.facts.target->main().met_by(*best);
-  findings.tell(Rule::kEvaluationAfterStop, behind.first,
-                fmt::format("{} evaluations behind run_stop do not count{}{}; first here",
-                            behind.count, best ? fmt::format(", best {}", *best) : "",
-                            decides ? ": the target is met only after the run" : ""));
+  findings.add_finding(Rule::kEvaluationAfterStop, behind.first,
+                       fmt::format("{} evaluations behind run_stop do not count{}{}; first here",
+                                   behind.count, best ? fmt::format(", best {}", *best) : "",
+                                   decides ? ": the target is met only after the run" : ""));
 }
 
 /// Reports evaluations that are on different sides of run_stop in the file and in time.
@@ -90,9 +91,9 @@ void audit_evaluations_at_stop(const AuditInput& input, const Mark& stop, AuditF
     decides = decides || i == input.facts.at_target;
   }
   if (seen.count == 0) return;
-  findings.tell(Rule::kEvaluationAtStop, seen.first,
-                fmt::format("{} evaluations count that are {}{}", seen.count, seen.what,
-                            decides ? "; the run converged by one of them" : ""));
+  findings.add_finding(Rule::kEvaluationAtStop, seen.first,
+                       fmt::format("{} evaluations count that are {}{}", seen.count, seen.what,
+                                   decides ? "; the run converged by one of them" : ""));
 }
 
 /// Starts of training for which `is_outside` holds.
@@ -120,9 +121,9 @@ void audit_stop(const AuditInput& input, AuditFindings& findings) {
       return mark.order < start->order && mark.time_ms < start->time_ms;
     });
     if (early.count > 0) {
-      findings.tell(Rule::kTrainingBeforeStart, early.first,
-                    fmt::format("{} of {} epochs or blocks before run_start, first here",
-                                early.what, early.count));
+      findings.add_finding(Rule::kTrainingBeforeStart, early.first,
+                           fmt::format("{} of {} epochs or blocks before run_start, first here",
+                                       early.what, early.count));
     }
   }
   const Mark* stop = input.log.first(keys::kRunStop);
@@ -132,9 +133,9 @@ void audit_stop(const AuditInput& input, AuditFindings& findings) {
   const Tally late = trained_outside(
       input.log, [&](const Mark& mark) { return is_after(mark.order, mark.time_ms, *stop); });
   if (late.count > 0) {
-    findings.tell(Rule::kTrainingAfterStop, late.first,
-                  fmt::format("{} of {} epochs or blocks behind run_stop, first here", late.what,
-                              late.count));
+    findings.add_finding(Rule::kTrainingAfterStop, late.first,
+                         fmt::format("{} of {} epochs or blocks behind run_stop, first here",
+                                     late.what, late.count));
   }
 }
 

@@ -93,15 +93,15 @@ std::string why_unreadable(const RunReport& run) {
   return reason;
 }
 
-ExitCode verdict(const Report& report, std::ostream& people) {
+ExitCode verdict(const Report& report, std::ostream& messages) {
   for (const Problem& problem : report.problems) {
-    people << base::printable(problem.path + ": " + problem.text) << '\n';
+    messages << base::printable(problem.path + ": " + problem.text) << '\n';
   }
   const std::size_t readable = report.readable();
   for (const RunReport& run : report.runs) {
     if (run.facts.records > 0) continue;
     const std::string reason = why_unreadable(run);
-    people << base::printable(run.path.string() + ": " + reason) << '\n';
+    messages << base::printable(run.path.string() + ": " + reason) << '\n';
   }
   if (readable == 0) return ExitCode::kData;
   for (const Problem& problem : report.problems) {
@@ -113,7 +113,7 @@ ExitCode verdict(const Report& report, std::ostream& people) {
 
 }  // namespace
 
-ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
+ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& messages,
                  std::size_t width) {
   if (options.schema) {
     if (!options.paths.empty()) {
@@ -133,14 +133,14 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   for (const RunReport& run : report.runs) logs.push_back(run.path);
   for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
   // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
-  write_files(outputs, people, options.quiet);
+  write_files(outputs, messages, options.quiet);
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
   } else if (!options.quiet) {
     write(out, width, report::TextForm::kTerminal, options, report);
   }
   end_output(out);
-  return verdict(report, people);
+  return verdict(report, messages);
 }
 
 std::size_t output_width() {

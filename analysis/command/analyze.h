@@ -25,12 +25,12 @@ struct AnalyzeOptions {
   std::istream* standard_input = nullptr;  ///< read for the path "-"
 };
 
-/// Writes the text report to `out` unless quiet or the JSON goes there. Writes to `people` the
+/// Writes the text report to `out` unless quiet or the JSON goes there. Writes to `messages` the
 /// names of written files (unless quiet) and what could not be read. Returns kSuccess; kIncomplete
 /// if something could not be read; kData if nothing could, or a PATH is missing. Throws ConfigError
 /// for options that contradict each other and outputs that would overwrite an input, SystemError
 /// for outputs that cannot be written.
-base::ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
+base::ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& messages,
                        std::size_t width);
 
 /// Columns of the terminal on standard output; if that is no terminal, $COLUMNS, else 80.

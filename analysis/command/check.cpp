@@ -138,7 +138,7 @@ std::vector<fs::path> rules_read(const CheckOptions& options) {
   return files;
 }
 
-void write_list(const CheckOptions& options, std::ostream& out, std::ostream& people,
+void write_list(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                 const Listing& list) {
   std::vector<OutputFile> files;
   for (const auto& [path, content] :
@@ -149,11 +149,11 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& pe
   }
   out << (options.json == kStandardOutput ? list.json : list.text);
   end_output(out);
-  write_files(files, people, options.quiet);
+  write_files(files, messages, options.quiet);
 }
 
 /// Throws before it writes anything if a file would overwrite an input.
-void write_report(const CheckOptions& options, std::ostream& out, std::ostream& people,
+void write_report(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                   const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
   for (const CheckedFile& file : report.files) read.push_back(file.path);
@@ -182,22 +182,23 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   }
   end_output(out);
   if (options.write_scaling && report.submission) {
-    for (OutputFile& file : scaling_files(*report.submission, people)) {
+    for (OutputFile& file : scaling_files(*report.submission, messages)) {
       files.push_back(std::move(file));
     }
   }
-  write_files(files, people, options.quiet);
+  write_files(files, messages, options.quiet);
 }
 
-void tell_suppressions(const CheckReport& report, const std::string& file, std::ostream& people) {
+void print_suppressions(const CheckReport& report, const std::string& file,
+                        std::ostream& messages) {
   for (const SuppressionUse& use : report.suppressions) {
     const std::string entry = fmt::format("{}: {} of {}", file, use.rule, use.path);
     if (use.refused > 0) {
-      people << base::printable(fmt::format("{}: {} not suppressed, as they fail the submission",
-                                            entry, use.refused))
-             << '\n';
+      messages << base::printable(fmt::format("{}: {} not suppressed, as they fail the submission",
+                                              entry, use.refused))
+               << '\n';
     } else if (use.findings == 0) {
-      people << base::printable(entry + ": no finding left to suppress") << '\n';
+      messages << base::printable(entry + ": no finding left to suppress") << '\n';
     }
   }
 }
@@ -224,9 +225,9 @@ bool lacks(const CheckReport& report) {
          });
 }
 
-ExitCode verdict(const CheckReport& report, std::ostream& people) {
+ExitCode verdict(const CheckReport& report, std::ostream& messages) {
   for (const Problem& problem : report.problems) {
-    people << base::printable(problem.path + ": " + problem.text) << '\n';
+    messages << base::printable(problem.path + ": " + problem.text) << '\n';
   }
   if (fails(report)) return ExitCode::kNonCompliant;
   const bool is_missing = std::any_of(report.problems.begin(), report.problems.end(),
@@ -251,23 +252,23 @@ CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wan
 
 }  // namespace
 
-ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& people,
+ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                std::size_t width) {
   require_consistent(options);
   const RuleBook book(options.overlays);
   const Wanted wanted{options.usage, options.round};
   mllog::rules::require_known(book, wanted);
   if (const auto list = listing(options, book, width)) {
-    write_list(options, out, people, *list);
+    write_list(options, out, messages, *list);
     return ExitCode::kSuccess;
   }
   std::vector<Suppression> suppressions;
   if (!options.suppress.empty()) suppressions = read_suppressions(options.suppress);
   CheckReport report = checked(options, book, wanted);
   suppress(report, suppressions);
-  write_report(options, out, people, report, width);
-  tell_suppressions(report, options.suppress, people);
-  return verdict(report, people);
+  write_report(options, out, messages, report, width);
+  print_suppressions(report, options.suppress, messages);
+  return verdict(report, messages);
 }
 
 }  // namespace analysis::command

@@ -10,7 +10,7 @@
 
 namespace analysis::command {
 
-/// Writes text to `out` unless the JSON goes there. Writes to `people` the names of written files
+/// Writes text to `out` unless the JSON goes there. Writes to `messages` the names of written files
 /// and what could not be read. Returns the first that applies: kNonCompliant if a log, an RCP test
 /// or the check of a submission fails; kData if nothing could be read or a PATH is missing;
 /// kUnknownVerdict if the rules of a log's round and benchmark are not known; kIncomplete if some
@@ -20,7 +20,7 @@ namespace analysis::command {
 /// fails only if it has no window to submit. Throws ConfigError for unknown rounds and benchmarks,
 /// options that contradict each other, invalid overlays, suppressions and reference points, and
 /// output that would overwrite an input.
-base::ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& people,
+base::ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                      std::size_t width);
 
 }  // namespace analysis::command

@@ -87,9 +87,9 @@ base::Command analyze_command() {
 void add_judging_options(CLI::App& app, CheckOptions& options) {
   add_log_paths(app, options.paths);
   app.add_option("--usage", options.usage,
-                 "training or hpc; told from path and benchmark if absent");
+                 "training or hpc; taken from path and benchmark if absent");
   app.add_option("--round", options.round,
-                 "the round whose rules apply, such as hpc-3.0 or training-4.0; told from path, "
+                 "the round whose rules apply, such as hpc-3.0 or training-4.0; taken from path, "
                  "benchmark and date if absent");
   app.add_option("--overlay", options.overlays,
                  "a file or folder of rules that add to the program's own or replace them")

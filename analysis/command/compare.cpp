@@ -47,34 +47,34 @@ Texts compare_bench_files(const CompareOptions& options) {
 }
 
 /// Reports damaged files next to the logs, and sets `code` to kIncomplete if there are any.
-void tell_damaged(const Report& report, std::ostream& people, ExitCode& code) {
-  const auto tell = [&](const std::vector<Finding>& findings) {
+void print_damaged(const Report& report, std::ostream& messages, ExitCode& code) {
+  const auto print = [&](const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
       if (finding.rule != audit_rule(Rule::kTelemetryDamaged).id &&
           finding.rule != audit_rule(Rule::kSideFileDamaged).id) {
         continue;
       }
-      people << base::printable(finding.text) << '\n';
+      messages << base::printable(finding.text) << '\n';
       code = ExitCode::kIncomplete;
     }
   };
-  for (const RunReport& run : report.runs) tell(run.findings);
-  for (const SystemReport& system : report.systems) tell(system.findings);
+  for (const RunReport& run : report.runs) print(run.findings);
+  for (const SystemReport& system : report.systems) print(system.findings);
 }
 
-Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostream& people,
+Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostream& messages,
                    ExitCode& code) {
   const Compared compared = compare_paths(
       options.paths, {options.seed, comparison::kDraws, options.per}, options.threads);
   for (const Report& one : compared.reports) {
     for (const Problem& problem : one.problems) {
-      people << base::printable(problem.path + ": " + problem.text) << '\n';
+      messages << base::printable(problem.path + ": " + problem.text) << '\n';
       code = ExitCode::kIncomplete;
     }
   }
-  for (const Report& one : compared.reports) tell_damaged(one, people, code);
+  for (const Report& one : compared.reports) print_damaged(one, messages, code);
   for (const std::string& damaged : compared.damaged) {
-    people << base::printable(damaged) << '\n';
+    messages << base::printable(damaged) << '\n';
     code = ExitCode::kIncomplete;
   }
   std::ostringstream text, markdown;
@@ -110,7 +110,7 @@ bool are_bench_results(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people,
+ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& messages,
                  std::size_t width) {
   if (options.schema) {
     if (!options.paths.empty()) {
@@ -135,7 +135,7 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
   }
   ExitCode code = ExitCode::kSuccess;
   const Texts texts =
-      is_bench ? compare_bench_files(options) : compare_logs(options, width, people, code);
+      is_bench ? compare_bench_files(options) : compare_logs(options, width, messages, code);
   std::vector<OutputFile> files;
   const auto add = [&](const std::string& path, const std::string& content) {
     if (path.empty() || path == kStandardOutput) return;
@@ -145,7 +145,7 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
   add(options.json, texts.json);
   add(options.csv, texts.csv);
   add(options.markdown, texts.markdown);
-  write_files(files, people, false);
+  write_files(files, messages, false);
   out << (options.json == kStandardOutput ? texts.json : texts.text);
   end_output(out);
   return code;

@@ -24,12 +24,12 @@ struct CompareOptions {
   int threads = 0;            ///< logs read concurrently; 0: one per CPU
 };
 
-/// Writes text to `out` unless the JSON goes there. Writes to `people` the names of written files
+/// Writes text to `out` unless the JSON goes there. Writes to `messages` the names of written files
 /// and what could not be read. Returns kSuccess, or kIncomplete if some logs or files next to them
 /// could not be read. Throws ConfigError for fewer than two paths, bench results mixed with logs,
 /// and output that would overwrite an input; DataError for a path that is neither, and for paths
 /// without a benchmark in common; SystemError for files that cannot be read or written.
-base::ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people,
+base::ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& messages,
                        std::size_t width);
 
 }  // namespace analysis::command

@@ -83,7 +83,7 @@ history::Query query_of(const HistoryOptions& options) {
 
 /// The given index, else the folder's own if it can be written, else one in memory, for which every
 /// call reads all logs.
-fs::path index_of(const HistoryOptions& options, std::ostream& people) {
+fs::path index_of(const HistoryOptions& options, std::ostream& messages) {
   if (!options.index.empty()) return options.index;
   const fs::path folder = options.folder;
   const fs::path file = folder / history::Index::kFile;
@@ -91,7 +91,8 @@ fs::path index_of(const HistoryOptions& options, std::ostream& people) {
   std::error_code failed;
   const bool is_open = !fs::exists(file, failed) || ::access(file.c_str(), W_OK) == 0;
   if (is_open && ::access(folder.c_str(), W_OK) == 0) return file;
-  people << base::printable(file.string()) << ": cannot be written; the index is kept in memory\n";
+  messages << base::printable(file.string())
+           << ": cannot be written; the index is kept in memory\n";
   return ":memory:";
 }
 
@@ -264,7 +265,7 @@ bool has_regression(const std::vector<Trend>& trends) {
 
 }  // namespace
 
-ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& people,
+ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& messages,
                  std::size_t width) {
   const history::Query query = query_of(options);
   const bool asks_for_some = !options.outcome.empty() || !options.revision.empty() ||
@@ -281,12 +282,12 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
   }
   const bool has_file = !options.json.empty() && options.json != kStandardOutput;
   if (has_file) refuse_to_overwrite(options.json, {options.folder});
-  history::Index index(index_of(options, people));
+  history::Index index(index_of(options, messages));
   const history::Update update = index.update(options.folder, options.rebuild, options.threads);
   if (!update.rebuilt_because.empty()) {
-    people << "the index was built anew: " << base::printable(update.rebuilt_because) << '\n';
+    messages << "the index was built anew: " << base::printable(update.rebuilt_because) << '\n';
   }
-  for (const std::string& problem : update.problems) people << base::printable(problem) << '\n';
+  for (const std::string& problem : update.problems) messages << base::printable(problem) << '\n';
   // Changes and trends compare all runs of the workload and system, not only those found.
   history::Query all;
   all.workload = query.workload;
@@ -310,7 +311,7 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
   }
   end_output(out);
   if (has_file) {
-    write_files({{options.json, json_text(runs, changes, trends, options)}}, people, false);
+    write_files({{options.json, json_text(runs, changes, trends, options)}}, messages, false);
   }
   if (has_regression(trends)) return ExitCode::kRegression;
   return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;

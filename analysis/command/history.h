@@ -26,11 +26,11 @@ struct HistoryOptions {
   int threads = 0;
 };
 
-/// Writes text to `out` unless the JSON goes there, and to `people` what could not be read. Returns
-/// kSuccess; kIncomplete if some logs could not be read; kRegression if `regressions` finds runs
-/// that are slower or fail. Throws ConfigError for invalid options, DataError if the folder does
-/// not exist, SystemError for an index that cannot be written.
-base::ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& people,
+/// Writes text to `out` unless the JSON goes there, and to `messages` what could not be read.
+/// Returns kSuccess; kIncomplete if some logs could not be read; kRegression if `regressions` finds
+/// runs that are slower or fail. Throws ConfigError for invalid options, DataError if the folder
+/// does not exist, SystemError for an index that cannot be written.
+base::ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& messages,
                        std::size_t width);
 
 }  // namespace analysis::command

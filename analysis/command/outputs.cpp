@@ -61,10 +61,10 @@ void end_output(std::ostream& out) {
   if (!out) throw base::SystemError("standard output: cannot be written");
 }
 
-void write_files(const std::vector<OutputFile>& files, std::ostream& people, bool quiet) {
+void write_files(const std::vector<OutputFile>& files, std::ostream& messages, bool quiet) {
   for (const auto& [path, content] : files) {
     report::write_output_file(path, content);
-    if (!quiet) people << "wrote " << base::printable(path.string()) << '\n';
+    if (!quiet) messages << "wrote " << base::printable(path.string()) << '\n';
   }
 }
 

@@ -30,7 +30,7 @@ void refuse_to_overwrite(const std::filesystem::path& output,
 /// Flushes `out`. Throws SystemError if something could not be printed.
 void end_output(std::ostream& out);
 
-/// Writes the files, and names each on `people` unless `quiet`.
-void write_files(const std::vector<OutputFile>& files, std::ostream& people, bool quiet);
+/// Writes the files, and names each on `messages` unless `quiet`.
+void write_files(const std::vector<OutputFile>& files, std::ostream& messages, bool quiet);
 
 }  // namespace analysis::command

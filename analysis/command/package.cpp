@@ -111,8 +111,8 @@ void appear(const fs::path& built, const fs::path& place, const fs::path& worksh
 
 class Packager {
  public:
-  Packager(const PackageCommandOptions& options, std::ostream& out, std::ostream& people)
-      : options_(options), out_(out), people_(people) {}
+  Packager(const PackageCommandOptions& options, std::ostream& out, std::ostream& messages)
+      : options_(options), out_(out), people_(messages) {}
 
   ExitCode go();
 
@@ -121,7 +121,7 @@ class Packager {
   PackageRequest request(const CheckReport& logs) const;
   ExitCode judge_and_build(const RuleBook& book, const CheckReport& logs);
   void judge_tree(const CheckReport& checked, PackagePlan& plan) const;
-  void tell(const PackagePlan& plan, const CheckReport* checked, const fs::path& place);
+  void print_outcome(const PackagePlan& plan, const CheckReport* checked, const fs::path& place);
   void say(const std::string& text) const { people_ << base::printable(text) << '\n'; }
 
   const PackageCommandOptions& options_;
@@ -197,11 +197,12 @@ ExitCode Packager::judge_and_build(const RuleBook& book, const CheckReport& logs
     judge_tree(*checked, plan);
   }
   if (plan.refusals.empty() && !options_.dry_run) appear(built, place, workshop.root());
-  tell(plan, checked ? &*checked : nullptr, place);
+  print_outcome(plan, checked ? &*checked : nullptr, place);
   return plan.refusals.empty() ? ExitCode::kSuccess : ExitCode::kNonCompliant;
 }
 
-void Packager::tell(const PackagePlan& plan, const CheckReport* checked, const fs::path& place) {
+void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked,
+                             const fs::path& place) {
   const bool is_refused = !plan.refusals.empty();
   const std::string verdict = is_refused ? "refused" : options_.dry_run ? "would pass" : "written";
   json document = {{"schema", 1},         {"package", place.generic_string()},
@@ -231,8 +232,8 @@ void Packager::tell(const PackagePlan& plan, const CheckReport* checked, const f
 
 }  // namespace
 
-ExitCode package(const PackageCommandOptions& options, std::ostream& out, std::ostream& people) {
-  return Packager(options, out, people).go();
+ExitCode package(const PackageCommandOptions& options, std::ostream& out, std::ostream& messages) {
+  return Packager(options, out, messages).go();
 }
 
 }  // namespace analysis::command

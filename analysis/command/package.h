@@ -27,12 +27,12 @@ struct PackageCommandOptions {
   int threads = 0;   ///< logs judged concurrently; 0: one per CPU
 };
 
-/// Returns kSuccess; kNonCompliant if something is refused, with every reason on `people`; kData if
-/// a path of `results` cannot be read. Except for kSuccess, nothing is written. Copies logs byte
+/// Returns kSuccess; kNonCompliant if something is refused, with every reason on `messages`; kData
+/// if a path of `results` cannot be read. Except for kSuccess, nothing is written. Copies logs byte
 /// for byte. Throws ConfigError for an unknown round, and for a folder of the submitter that exists
 /// already (without `add`) or holds a different file of the same name; SystemError for what cannot
 /// be written.
 base::ExitCode package(const PackageCommandOptions& options, std::ostream& out,
-                       std::ostream& people);
+                       std::ostream& messages);
 
 }  // namespace analysis::command

@@ -10,16 +10,16 @@
 
 namespace analysis::command {
 
-std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& people) {
+std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& messages) {
   std::vector<OutputFile> files;
   for (const submission::PackageSet& set : checked.report.sets) {
     if (!set.missing_factor) continue;
     const std::filesystem::path path = checked.path / set.name / submission::kScalingFile;
     if (set.scaling_factor) {
-      people << base::printable(fmt::format("{}: kept its {:.6f}, though the RCP test gives {:.6f}",
-                                            path.string(), *set.scaling_factor,
-                                            *set.missing_factor))
-             << '\n';
+      messages << base::printable(
+                      fmt::format("{}: kept its {:.6f}, though the RCP test gives {:.6f}",
+                                  path.string(), *set.scaling_factor, *set.missing_factor))
+               << '\n';
       continue;
     }
     const nlohmann::json factor = {{"scaling_factor", *set.missing_factor}};

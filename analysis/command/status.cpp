@@ -75,7 +75,7 @@ std::string end_text(const LiveRun& run) {
   std::string limit;
   if (run.limit_s) limit = fmt::format("all epochs end in {}", in(*run.limit_s));
   if (!run.outlook) {
-    return limit.empty() ? "cannot be told yet" : "the target cannot be foreseen; " + limit;
+    return limit.empty() ? "cannot be estimated yet" : "the target cannot be foreseen; " + limit;
   }
   const Outlook& outlook = *run.outlook;
   const bool beyond = run.limit_s && outlook.end_s > *run.limit_s;
@@ -104,7 +104,7 @@ std::string parts_text(const LiveRun& run) {
 void write_run(report::TextPage& page, const LiveRun& run) {
   const auto fact = [&](const char* label, const std::string& text) { page.fact(label, text, {}); };
   page.heading(run.log.string(), {});
-  fact("workload", run.workload.empty() ? "not told" : run.workload);
+  fact("workload", run.workload.empty() ? "unknown" : run.workload);
   fact("state", state_text(run));
   if (!run.problem.empty()) fact("not read", run.problem);
   if (!run.facts.run_start_ms) {
@@ -195,7 +195,7 @@ bool goes_on(const std::vector<LiveRun>& runs) {
 }  // namespace
 
 base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, std::ostream& out,
-                      std::ostream& people, std::size_t width) {
+                      std::ostream& messages, std::size_t width) {
   if (options.paths.empty()) throw ConfigError("status: expected a folder of results, got none");
   if (options.follow && !options.json.empty()) {
     throw ConfigError("status: --json tells once; expected no --follow with it");
@@ -205,14 +205,14 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
   LiveRuns all(options.paths);
-  std::vector<std::string> told;  // problems reported already
+  std::vector<std::string> reported;  // problems reported already
   for (bool first = true;; first = false) {
     const std::vector<LiveRun> runs = all.look(doors.clock);
     std::vector<std::string> problems = all.problems();
     const std::vector<FoundSet> sets = find_sets(options.paths, problems);
-    if (problems != told) {
-      for (const std::string& problem : problems) people << base::printable(problem) << '\n';
-      told = problems;
+    if (problems != reported) {
+      for (const std::string& problem : problems) messages << base::printable(problem) << '\n';
+      reported = problems;
     }
     if (options.json == kStandardOutput) {
       out << json_text(runs, sets);
@@ -225,7 +225,7 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
     }
     end_output(out);
     if (!options.json.empty() && options.json != kStandardOutput) {
-      write_files({{options.json, json_text(runs, sets)}}, people, false);
+      write_files({{options.json, json_text(runs, sets)}}, messages, false);
     }
     if (!options.follow || !goes_on(runs)) {
       return problems.empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;

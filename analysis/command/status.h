@@ -31,6 +31,6 @@ struct StatusDoors {
 /// for options that contradict each other, DataError if no log can be read, SystemError for what
 /// cannot be written.
 base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, std::ostream& out,
-                      std::ostream& people, std::size_t width);
+                      std::ostream& messages, std::size_t width);
 
 }  // namespace analysis::command

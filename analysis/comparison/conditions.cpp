@@ -18,8 +18,8 @@ class Differences {
  public:
   void add(const std::string& what, const std::string& first, const std::string& second) {
     if (first == second) return;
-    const auto told = [](const std::string& text) { return text.empty() ? "not told" : text; };
-    list_.push_back({what, told(first), told(second)});
+    const auto known = [](const std::string& text) { return text.empty() ? "unknown" : text; };
+    list_.push_back({what, known(first), known(second)});
   }
   std::vector<ConditionDifference> take() { return std::move(list_); }
 

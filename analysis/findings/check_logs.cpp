@@ -36,8 +36,8 @@ CheckedFile check_one(const FoundLog& log, const std::optional<Choice>& choice,
   }
   std::istream* const in = options.reading.standard_input;
   if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
-  if (const auto told = mllog::rules::choose_by_path(book, options.wanted, "")) {
-    return checker.check(log, *in, *told);
+  if (const auto chosen = mllog::rules::choose_by_path(book, options.wanted, "")) {
+    return checker.check(log, *in, *chosen);
   }
   std::stringstream kept;  // to be read twice
   if (in->peek() != std::istream::traits_type::eof()) kept << in->rdbuf();

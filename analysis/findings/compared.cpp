@@ -97,13 +97,13 @@ std::size_t counterpart(const std::vector<ComparedSide>& first, const ComparedSi
 
 /// "A", or "A1" and "A2" if several sets of the path are compared for the benchmark.
 void label(std::span<ComparedGroup> groups) {
-  std::map<std::size_t, std::size_t> all, told;
+  std::map<std::size_t, std::size_t> all, numbered;
   for (const ComparedGroup& group : groups) {
     for (const ComparedSide& side : group.sides) ++all[side.path];
   }
   for (ComparedGroup& group : groups) {
     for (ComparedSide& side : group.sides) {
-      const std::size_t number = ++told[side.path];
+      const std::size_t number = ++numbered[side.path];
       side.label = letter(side.path) + (all[side.path] > 1 ? std::to_string(number) : "");
     }
   }

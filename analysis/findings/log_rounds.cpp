@@ -59,7 +59,7 @@ std::optional<Choice> choose_by_own_path(const fs::path& path, const RuleBook& b
 
 /// The round by the log's content; nothing if it cannot be read, which is reported when it is
 /// judged.
-std::optional<Choice> told_by(const FoundLog& log, const RuleBook& book, const Wanted& wanted) {
+std::optional<Choice> choice_of(const FoundLog& log, const RuleBook& book, const Wanted& wanted) {
   try {
     std::ifstream in = open_log(log.path);
     return mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
@@ -73,13 +73,13 @@ std::optional<Choice> newest_told(const FoundLogs& logs, const RuleBook& book,
                                   const Wanted& wanted) {
   std::optional<Choice> newest;
   for (const FoundLog& log : logs.logs) {
-    std::optional<Choice> told = told_by(log, book, wanted);
-    if (!told) continue;
+    std::optional<Choice> chosen = choice_of(log, book, wanted);
+    if (!chosen) continue;
     const bool is_newer =
-        newest && told->round->usage == newest->round->usage && is_earlier(*newest, *told);
+        newest && chosen->round->usage == newest->round->usage && is_earlier(*newest, *chosen);
     if (newest && !is_newer) continue;
-    told->why = "as told by " + log.name + ": " + told->why;
-    newest = std::move(told);
+    chosen->why = "as chosen by " + log.name + ": " + chosen->why;
+    newest = std::move(chosen);
   }
   return newest;
 }
@@ -89,15 +89,15 @@ std::optional<Choice> newest_told(const FoundLogs& logs, const RuleBook& book,
 std::optional<Choice> choose_by_paths(const fs::path& folder, const FoundLogs& logs,
                                       const RuleBook& book, const Wanted& wanted) {
   if (auto choice = choose_by_own_path(folder, book, wanted)) return choice;
-  std::map<std::string, Choice> told;  // by the round's name
+  std::map<std::string, Choice> chosen;  // by the round's name
   for (const FoundLog& log : logs.logs) {
     if (const auto choice = choose_by_own_path(log.path, book, wanted))
-      told.emplace(choice->round->name(), *choice);
+      chosen.emplace(choice->round->name(), *choice);
   }
-  if (told.empty()) return std::nullopt;
-  if (told.size() == 1) return told.begin()->second;
+  if (chosen.empty()) return std::nullopt;
+  if (chosen.size() == 1) return chosen.begin()->second;
   std::vector<std::string> names;
-  for (const auto& [name, choice] : told) names.push_back(name);
+  for (const auto& [name, choice] : chosen) names.push_back(name);
   throw base::ConfigError(
       fmt::format("{}: holds submissions of several rounds ({}); expected those "
                   "of one, or --round",
@@ -134,7 +134,7 @@ std::vector<std::optional<Choice>> choose_rounds(const std::vector<FoundLog>& lo
     if (logs[i].path == kStandardInput) return;
     choices[i] = choose_by_own_path(logs[i].path, book, wanted);
     if (choices[i]) return;
-    choices[i] = told_by(logs[i], book, wanted);
+    choices[i] = choice_of(logs[i], book, wanted);
     by_log[i] = choices[i].has_value();
   });
   SubmissionRounds rounds;

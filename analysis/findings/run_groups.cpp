@@ -89,31 +89,33 @@ std::string minutes(const std::optional<double>& score_s) {
 }
 
 /// Reports picked runs that are not the window to submit.
-void tell_picked(CheckReport& report, const RunGroup& group, const PickedRuns& picked) {
+void add_findings_of(CheckReport& report, const RunGroup& group, const PickedRuns& picked) {
   const RunChoice& choice = group.choice;
-  const auto tell = [&](Rule rule, std::string text) {
+  const auto add_finding = [&](Rule rule, std::string text) {
     set_of(report, picked.folder).audit.push_back(make_finding(rule, {}, std::move(text)));
   };
   if (!picked.window) {
     std::vector<std::size_t> numbers;
     for (const std::size_t place : picked.places) numbers.push_back(place + 1);
-    tell(Rule::kRunsNotConsecutive,
-         fmt::format("runs {} of the {} in {}, by launch; expected {} that follow each other",
-                     fmt::join(numbers, ", "), group.files.size(), group.name,
-                     choice.runs_required));
+    add_finding(
+        Rule::kRunsNotConsecutive,
+        fmt::format("runs {} of the {} in {}, by launch; expected {} that follow each other",
+                    fmt::join(numbers, ", "), group.files.size(), group.name,
+                    choice.runs_required));
   } else if (!choice.chosen) {
-    tell(Rule::kWindowNotMedian,
-         fmt::format(
-             "window {} of the {} in {} has {}; their median is infinite, so that none makes a "
-             "result",
-             *picked.window + 1, choice.windows.size(), group.name,
-             minutes(choice.windows[*picked.window].score_s)));
+    add_finding(
+        Rule::kWindowNotMedian,
+        fmt::format(
+            "window {} of the {} in {} has {}; their median is infinite, so that none makes a "
+            "result",
+            *picked.window + 1, choice.windows.size(), group.name,
+            minutes(choice.windows[*picked.window].score_s)));
   } else if (std::ranges::find(choice.medians, *picked.window) == choice.medians.end()) {
-    tell(Rule::kWindowNotMedian,
-         fmt::format("window {} of the {} in {}, {}; expected window {}, {}, the median",
-                     *picked.window + 1, choice.windows.size(), group.name,
-                     minutes(choice.windows[*picked.window].score_s), *choice.chosen + 1,
-                     minutes(choice.windows[*choice.chosen].score_s)));
+    add_finding(Rule::kWindowNotMedian,
+                fmt::format("window {} of the {} in {}, {}; expected window {}, {}, the median",
+                            *picked.window + 1, choice.windows.size(), group.name,
+                            minutes(choice.windows[*picked.window].score_s), *choice.chosen + 1,
+                            minutes(choice.windows[*choice.chosen].score_s)));
   }
 }
 
@@ -183,7 +185,7 @@ void add_run_groups(CheckReport& report, std::int64_t expected) {
                                        "infinite: too many of the {} runs failed",
                                        group.choice.windows.size(), group.files.size())));
     }
-    for (const PickedRuns& picked : group.picked) tell_picked(report, group, picked);
+    for (const PickedRuns& picked : group.picked) add_findings_of(report, group, picked);
   }
   std::ranges::move(others, std::back_inserter(groups));
   report.groups = std::move(groups);

@@ -52,7 +52,7 @@ Suppression read_suppression(const json& entry, const std::string& name) {
   Suppression one;
   one.rule = in.required("rule", "name or pattern of a rule", base::not_empty());
   one.path = in.required("path", "name or pattern of logs and folders", base::not_empty());
-  one.reason = in.required("reason", "why nobody needs to be told", base::not_empty());
+  one.reason = in.required("reason", "why the finding may be ignored", base::not_empty());
   in.reject_unknown();
   require_rule(one.rule, in.where("rule"));
   return one;

@@ -41,7 +41,7 @@ class PackageTreeReader {
   void find_submissions(const fs::path& folder, int depth);
 
  private:
-  void tell(const fs::path& path, const char* rule, const std::string& text) {
+  void add_finding(const fs::path& path, const char* rule, const std::string& text) {
     tree_.findings.push_back({tree_.name_of(path), package_finding(rule, text)});
   }
   Paths entries(const fs::path& folder);
@@ -86,23 +86,23 @@ void PackageTreeReader::read_submission(const fs::path& folder) {
   Submission submission{folder, tree_.name_of(folder), {}, {}, {}};
   read_systems(submission);
   if (!is_folder(folder / "benchmarks")) {
-    tell(folder, "package.no-benchmarks", "no folder benchmarks/ with the source code");
+    add_finding(folder, "package.no-benchmarks", "no folder benchmarks/ with the source code");
   }
   if (!is_folder(folder / "results")) {
-    tell(folder, "package.no-results", "expected a folder results/, found none");
+    add_finding(folder, "package.no-results", "expected a folder results/, found none");
   } else {
     for (const fs::path& entry : entries(folder / "results")) {
       if (is_folder(entry)) {
         submission.system_folders.push_back(entry);
         read_system(submission, entry);
       } else {
-        tell(entry, "package.stray-entry", "expected only folders of systems in results/");
+        add_finding(entry, "package.stray-entry", "expected only folders of systems in results/");
       }
     }
   }
   if (is_folder(folder / "results") && submission.benchmarks.empty()) {
-    tell(folder / "results", "package.nothing-judged",
-         "expected results of a benchmark of the round, found none");
+    add_finding(folder / "results", "package.nothing-judged",
+                "expected results of a benchmark of the round, found none");
   }
   tree_.submissions.push_back(std::move(submission));
 }
@@ -119,8 +119,8 @@ void PackageTreeReader::read_system(Submission& submission, const fs::path& fold
   for (const fs::path& entry : entries(folder)) {
     if (!is_folder(entry)) {
       if (!is_known_file(name(entry))) {
-        tell(entry, "package.stray-entry",
-             "expected only folders and package_checker_params in the folder of a system");
+        add_finding(entry, "package.stray-entry",
+                    "expected only folders and package_checker_params in the folder of a system");
       }
     } else if (tree_.round.has_scaling_folders()) {
       read_scaling_folder(submission, entry);
@@ -132,7 +132,8 @@ void PackageTreeReader::read_system(Submission& submission, const fs::path& fold
 
 void PackageTreeReader::read_scaling_folder(Submission& submission, const fs::path& folder) {
   if (name(folder) != "strong" && name(folder) != "weak") {
-    tell(folder, "package.scaling-folder", "expected strong or weak between system and benchmark");
+    add_finding(folder, "package.scaling-folder",
+                "expected strong or weak between system and benchmark");
     return;
   }
   const Scaling scaling = name(folder) == "weak" ? Scaling::kWeak : Scaling::kStrong;
@@ -140,7 +141,7 @@ void PackageTreeReader::read_scaling_folder(Submission& submission, const fs::pa
     if (is_folder(entry)) {
       read_benchmark(submission, entry, scaling);
     } else {
-      tell(entry, "package.stray-entry", "expected only folders of benchmarks here");
+      add_finding(entry, "package.stray-entry", "expected only folders of benchmarks here");
     }
   }
 }
@@ -151,9 +152,9 @@ void PackageTreeReader::judge_benchmark_name(const fs::path& folder) {
   for (const std::string& known : benchmarks_of_round(round.usage, round.round)) {
     list += (list.empty() ? "" : ", ") + known;
   }
-  tell(folder, "package.unknown-benchmark",
-       fmt::format("no benchmark of {} {}, so left out; those are {}", round.usage, round.round,
-                   list));
+  add_finding(folder, "package.unknown-benchmark",
+              fmt::format("no benchmark of {} {}, so left out; those are {}", round.usage,
+                          round.round, list));
 }
 
 void PackageTreeReader::read_benchmark(Submission& submission, const fs::path& folder,
@@ -178,18 +179,19 @@ void PackageTreeReader::read_set(BenchmarkFolder& set) {
     } else if (is_result(entry)) {
       set.results.push_back(entry);
     } else if (!is_known_file(name(entry))) {
-      tell(entry, "package.stray-entry",
-           "neither a result nor known beside results: are results meant to be named "
-           "result_<number>.txt?");
+      add_finding(entry, "package.stray-entry",
+                  "neither a result nor known beside results: are results meant to be named "
+                  "result_<number>.txt?");
     }
   }
 }
 
 void PackageTreeReader::judge_side_folder(const BenchmarkFolder& set, const fs::path& entry) {
   if (counts_for_a_set(entry)) {
-    tell(entry, "package.stray-entry", "no folder that is known beside results");
+    add_finding(entry, "package.stray-entry", "no folder that is known beside results");
   } else if (name(entry) == "pruned_results" && set.scaling != Scaling::kWeak) {
-    tell(entry, "package.pruned-results", "only throughput runs (weak/) may have pruned results");
+    add_finding(entry, "package.pruned-results",
+                "only throughput runs (weak/) may have pruned results");
   }
 }
 

@@ -92,19 +92,19 @@ class PowerLogReader {
     std::string text;
   };
 
-  void tell(Severity severity, const char* rule, const std::string& text) {
+  void add_finding(Severity severity, const char* rule, const std::string& text) {
     log_.findings.push_back({severity, 0, 0, text, rule});
   }
-  void tell(const char* rule, const std::string& text) {
+  void add_finding(const char* rule, const std::string& text) {
     log_.findings.push_back(package_finding(rule, text));
   }
-  void doubt(const std::string& text) { tell(Severity::kWarning, kLogRule, text); }
+  void doubt(const std::string& text) { add_finding(Severity::kWarning, kLogRule, text); }
   void fault(const std::string& kind, std::int64_t line, std::int64_t column,
              const std::string& text);
   double watts(const mllog::Record& record);
   double efficiency(const mllog::Record& record);
   void add_event(const mllog::Record& record, Kind kind, double value);
-  void tell_faults();
+  void add_faults();
   void judge_efficiency(const std::optional<double>& efficiency);
   void rate_node();
   bool bounds_are_clear(const MeasuredPower& measured);
@@ -172,7 +172,7 @@ void PowerLogReader::add(const mllog::Record& record) {
   }
 }
 
-void PowerLogReader::tell_faults() {
+void PowerLogReader::add_faults() {
   for (const auto& [kind, faults] : faults_) {
     const std::string more =
         faults.count > 1 ? fmt::format("; {} more like it", faults.count - 1) : "";
@@ -200,9 +200,10 @@ void PowerLogReader::rate_switch() {
 void PowerLogReader::rate_node() {
   if (reversals_ > 0) {
     std::stable_sort(events_.begin(), events_.end(), is_earlier);
-    tell(Severity::kNote, kLogRule,
-         fmt::format("records that stand after a later one: {}; all are taken in order of time",
-                     reversals_));
+    add_finding(
+        Severity::kNote, kLogRule,
+        fmt::format("records that stand after a later one: {}; all are taken in order of time",
+                    reversals_));
   }
   MeasuredPower measured;
   for (const Event& event : events_) measured.add(event);
@@ -250,18 +251,20 @@ void PowerLogReader::rate_measured(const MeasuredPower& measured) {
 
 void PowerLogReader::judge_sampling() {
   if (*log_.sampling_interval_s > kLongestInterval_s) {
-    tell("power.sampling",
-         fmt::format("expected a reading every {:g} s or more often, found one every {:.4g} s",
-                     kLongestInterval_s, *log_.sampling_interval_s));
+    add_finding(
+        "power.sampling",
+        fmt::format("expected a reading every {:g} s or more often, found one every {:.4g} s",
+                    kLongestInterval_s, *log_.sampling_interval_s));
   }
   if (log_.samples < kFewestSamples) {
-    tell("power.samples", fmt::format("expected at least {} readings from start to stop, found {}",
-                                      kFewestSamples, log_.samples));
+    add_finding("power.samples",
+                fmt::format("expected at least {} readings from start to stop, found {}",
+                            kFewestSamples, log_.samples));
   }
 }
 
 PowerLog PowerLogReader::log() && {
-  tell_faults();
+  add_faults();
   if (log_.source == PowerSource::kSwitch) {
     rate_switch();
   } else {

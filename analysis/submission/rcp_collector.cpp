@@ -55,8 +55,9 @@ std::optional<double> finite(const mllog::JsonText& text) {
 
 RcpRun RcpCollector::run() const { return run_; }
 
-void RcpCollector::tell(Oddity oddity, const mllog::Record& record, const std::string& text) {
-  if (!told_.insert(oddity).second) return;
+void RcpCollector::add_finding(Oddity oddity, const mllog::Record& record,
+                               const std::string& text) {
+  if (!reported_.insert(oddity).second) return;
   run_.findings.push_back(package_finding("rcp.odd-record", text, record.line, record.column));
 }
 
@@ -85,9 +86,9 @@ void RcpCollector::note_stop(const mllog::Record& record) {
   if (!run_.succeeded) return;
   run_.converged_after = has_parts_apart() ? first_position_that_meets_all() : last_position_;
   if (has_parts_apart() && !run_.converged_after) {
-    tell(Oddity::kNotMet, record,
-         fmt::format("run_stop has status success, but at no {} is the target met: {}",
-                     facts_->position, facts_->target.words()));
+    add_finding(Oddity::kNotMet, record,
+                fmt::format("run_stop has status success, but at no {} is the target met: {}",
+                            facts_->position, facts_->target.words()));
   }
 }
 
@@ -111,10 +112,11 @@ void RcpCollector::note_batch_size(const mllog::Record& record) {
   if (!value) return;
   const bool changes = run_.batch_size != value;
   if (record.key != keys::kGlobalBatchSize && changes) {
-    tell(Oddity::kBatchSize, record,
-         fmt::format("{} mentions global_batch_size: the official RCP checker takes its value {} "
-                     "for the batch size",
-                     record.key, *value));
+    add_finding(
+        Oddity::kBatchSize, record,
+        fmt::format("{} mentions global_batch_size: the official RCP checker takes its value {} "
+                    "for the batch size",
+                    record.key, *value));
   }
   run_.batch_size = value;
 }
@@ -125,16 +127,18 @@ void RcpCollector::note_evaluation(const mllog::Record& record) {
   const bool is_evaluation = record.key == keys::kEvalError || record.key == keys::kEvalAccuracy;
   if (!position) {
     if (is_evaluation) {
-      tell(Oddity::kNoPosition, record, fmt::format("{} has no number as {}", record.key, member));
+      add_finding(Oddity::kNoPosition, record,
+                  fmt::format("{} has no number as {}", record.key, member));
     }
     return;
   }
   if (member == keys::kEpochNum) position = rounded(*position);
   if (!is_evaluation && last_position_ != position) {
-    tell(Oddity::kEvaluation, record,
-         fmt::format("{} mentions an evaluation: the official RCP checker takes its {} {} for that "
-                     "of one",
-                     record.key, member, *position));
+    add_finding(
+        Oddity::kEvaluation, record,
+        fmt::format("{} mentions an evaluation: the official RCP checker takes its {} {} for that "
+                    "of one",
+                    record.key, member, *position));
   }
   last_position_ = position;
   if (!has_parts_apart()) return;

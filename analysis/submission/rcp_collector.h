@@ -52,10 +52,10 @@ class RcpCollector {
   bool has_parts_apart() const;
   std::optional<double> first_position_that_meets_all() const;
   enum class Oddity { kBatchSize, kEvaluation, kNoPosition, kNotMet };
-  void tell(Oddity oddity, const mllog::Record& record, const std::string& text);
+  void add_finding(Oddity oddity, const mllog::Record& record, const std::string& text);
 
   RcpRun run_;
-  std::set<Oddity> told_;  ///< one finding for each kind
+  std::set<Oddity> reported_;  ///< one finding for each kind
   std::string round_;
   const mllog::EvaluationFacts* facts_ = nullptr;  ///< of the benchmark; null while it is unknown
   std::optional<double> last_position_;

@@ -30,7 +30,7 @@ class Walk {
 
  private:
   void check_folder(const fs::path& folder, int depth);
-  void tell(const fs::path& path, const char* rule, const std::string& text) {
+  void add_finding(const fs::path& path, const char* rule, const std::string& text) {
     findings_.add(broken_, tree_.name_of(path), rule, text);
   }
   const PackageTree& tree_;
@@ -41,9 +41,9 @@ class Walk {
 void Walk::check_name(const fs::path& path) {
   const std::string name = path.filename().string();
   if (name.starts_with('.') && name != "." && name != "..") {
-    tell(path, "repo.name", "its name begins with '.'");
+    add_finding(path, "repo.name", "its name begins with '.'");
   } else if (name.find(' ') != std::string::npos) {
-    tell(path, "repo.name", "its name holds a blank");
+    add_finding(path, "repo.name", "its name holds a blank");
   }
 }
 
@@ -55,18 +55,19 @@ void Walk::check(const fs::path& path, int depth) {
   if (fs::is_symlink(status)) {
     // status() follows the link from the link's own folder; the official checker does not.
     if (!fs::exists(fs::status(path, failed))) {
-      tell(path, "repo.link",
-           fmt::format("leads to {}, which is not there", fs::read_symlink(path, failed).string()));
+      add_finding(
+          path, "repo.link",
+          fmt::format("leads to {}, which is not there", fs::read_symlink(path, failed).string()));
     }
   } else if (fs::is_directory(status)) {
     check_folder(path, depth);
   } else if (fs::is_regular_file(status)) {
     const std::uintmax_t size = fs::file_size(path, failed);
     if (!failed && size > kLargestFile) {
-      tell(path, "repo.size",
-           fmt::format("{:.1f} MiB, at most {} are allowed",
-                       static_cast<double>(size) / static_cast<double>(kMebibyte),
-                       kLargestFile / kMebibyte));
+      add_finding(path, "repo.size",
+                  fmt::format("{:.1f} MiB, at most {} are allowed",
+                              static_cast<double>(size) / static_cast<double>(kMebibyte),
+                              kLargestFile / kMebibyte));
     }
   }
 }

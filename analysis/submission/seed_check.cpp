@@ -81,14 +81,14 @@ void check_seeds(const PackageRuns& set, Severity severity, PackageFindings& fin
 
 void SeedsOfFolders::check(const PackageRuns& set, PackageFindings& findings) {
   const std::string& folder = set.folder->name;
-  std::set<std::string> told;  // other folders that were reported
+  std::set<std::string> reported;  // other folders that were reported
   for (const PackageRun& run : set.runs) {
     for (const SeedRecord& seed : run.log.seeds) {
       if (!seed.problem.empty()) continue;
       const auto [place, is_new] = seen_.emplace(std::pair(set.folder->benchmark, triple(seed)),
                                                  std::pair(folder, run.name));
       const auto& [other, log] = place->second;
-      if (is_new || other == folder || !told.insert(other).second) continue;
+      if (is_new || other == folder || !reported.insert(other).second) continue;
       findings.add(run.name, "seed.same-in-other-folder",
                    fmt::format("seed {} is also in {}", triple(seed), log), seed.line, seed.column);
     }

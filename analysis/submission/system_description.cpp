@@ -92,10 +92,10 @@ class Judge {
  private:
   /// The official tools check descriptions since round 1.0.
   Severity broken() const { return round_.at_least("1.0") ? Severity::kError : Severity::kWarning; }
-  void tell(Severity severity, const char* rule, const std::string& text) {
+  void add_finding(Severity severity, const char* rule, const std::string& text) {
     findings_.add(severity, name_, rule, text);
   }
-  void tell(const char* rule, const std::string& text) { findings_.add(name_, rule, text); }
+  void add_finding(const char* rule, const std::string& text) { findings_.add(name_, rule, text); }
   const json* find(const std::string& field) const {
     const auto found = object_.find(field);
     return found == object_.end() ? nullptr : &*found;
@@ -119,31 +119,32 @@ void Judge::judge_presence() {
     }
   }
   if (!missing.empty()) {
-    tell(broken(), "system.field-missing",
-         fmt::format("{} of {} required fields are missing: {}", missing.size(),
-                     facts_.required.size(), joined(missing)));
+    add_finding(broken(), "system.field-missing",
+                fmt::format("{} of {} required fields are missing: {}", missing.size(),
+                            facts_.required.size(), joined(missing)));
   }
   if (!empty.empty()) {
-    tell("system.field-empty", "fields that say nothing: " + joined(empty));
+    add_finding("system.field-empty", "fields that say nothing: " + joined(empty));
   }
 }
 
 void Judge::judge_choices() {
   const std::string division = text_in(object_, "division");
   if (find("division") && !is_in(facts_.divisions, division)) {
-    tell("system.division",
-         fmt::format("division: expected one of {}, found {}; the official package checker takes "
-                     "anything but closed for open",
-                     joined(facts_.divisions), base::brief_json(*find("division"))));
+    add_finding(
+        "system.division",
+        fmt::format("division: expected one of {}, found {}; the official package checker takes "
+                    "anything but closed for open",
+                    joined(facts_.divisions), base::brief_json(*find("division"))));
   }
   const json* const status = find("status");
   if (!status || round_.usage != "training" || !round_.at_least(facts_.statuses_since_training)) {
     return;
   }
   if (!is_in(facts_.statuses, text_in(object_, "status"))) {
-    tell(broken(), "system.status",
-         fmt::format("status: expected one of '{}', found {}", fmt::join(facts_.statuses, "', '"),
-                     base::brief_json(*status)));
+    add_finding(broken(), "system.status",
+                fmt::format("status: expected one of '{}', found {}",
+                            fmt::join(facts_.statuses, "', '"), base::brief_json(*status)));
   }
 }
 
@@ -154,19 +155,20 @@ void Judge::judge_values() {
     if (!value || is_blank(*value)) continue;
     const bool counts = is_in(facts_.whole_numbers, field);
     if (counts && !is_count(*value)) {
-      tell("system.field-type",
-           fmt::format("{}: expected a whole number, found {}", field, base::brief_json(*value)));
+      add_finding("system.field-type", fmt::format("{}: expected a whole number, found {}", field,
+                                                   base::brief_json(*value)));
     } else if (!counts && !value->is_string() && field != "other_software_stack" &&
                !value->is_number()) {
-      tell("system.field-type",
-           fmt::format("{}: expected text, found {}", field, base::brief_json(*value)));
+      add_finding("system.field-type",
+                  fmt::format("{}: expected text, found {}", field, base::brief_json(*value)));
     }
     const bool stops = is_in(facts_.text_for_the_official_checker, field) && !value->is_string();
     if (stops) stopping.push_back(field);
   }
   if (!stopping.empty()) {
-    tell("system.not-text",
-         "MLCommons' checker stops with a traceback unless these are strings: " + joined(stopping));
+    add_finding(
+        "system.not-text",
+        "MLCommons' checker stops with a traceback unless these are strings: " + joined(stopping));
   }
 }
 

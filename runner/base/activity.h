@@ -31,18 +31,18 @@ class Activity {
   void progress() noexcept {
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  void enter_phase(const char* name) noexcept { tell(phase_, name); }
-  void set_steps(std::int64_t steps) noexcept { tell(steps_, steps); }
+  void enter_phase(const char* name) noexcept { store(phase_, name); }
+  void set_steps(std::int64_t steps) noexcept { store(steps_, steps); }
   void finish_step() noexcept { set_steps(steps_.load(std::memory_order_relaxed) + 1); }
-  void set_work(const char* name) noexcept { tell(work_, name); }
+  void set_work(const char* name) noexcept { store(work_, name); }
 
   /// While this object lives, the rank waits for other ranks in `call`.
   class [[nodiscard]] Waiting {
    public:
     Waiting(Activity& activity, const char* call) noexcept : activity_(activity) {
-      activity_.tell(activity_.call_, call);
+      activity_.store(activity_.call_, call);
     }
-    ~Waiting() { activity_.tell(activity_.call_, static_cast<const char*>(nullptr)); }
+    ~Waiting() { activity_.store(activity_.call_, static_cast<const char*>(nullptr)); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
@@ -52,7 +52,7 @@ class Activity {
 
  private:
   template <class T>
-  void tell(std::atomic<T>& what, T value) noexcept {
+  void store(std::atomic<T>& what, T value) noexcept {
     what.store(value, std::memory_order_relaxed);
     progress();
   }

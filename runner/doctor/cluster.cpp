@@ -53,17 +53,17 @@ Finding judge_start(double seconds) {
 /// Rates by catalogue id. A disk rate that cannot be measured is omitted, and `findings` says why.
 Json measure(const runner::Topology& topology, const Request& request, int threads,
              const Node* node, const std::string& scratch, Findings& findings,
-             const Teller& teller) {
+             const Reporter& reporter) {
   Json rates = Json::object();
   if (request.quick) return rates;
-  teller.stage("rates of memory and arithmetic");
+  reporter.stage("rates of memory and arithmetic");
   const std::int64_t memory =
       node != nullptr ? node->memory_available() : std::numeric_limits<std::int64_t>::max();
   const NodeRates found = measure_node(topology.node, threads, memory);
   rates["rate.memory"] = found.memory_bytes_per_s;
   rates["rate.compute"] = found.compute_flops_per_s;
   if (node == nullptr) return rates;
-  teller.stage("rate of the disk of " + scratch);
+  reporter.stage("rate of the disk of " + scratch);
   try {
     const DiskRates disk = measure_disk(nearest_folder(scratch));
     rates["rate.disk_write"] = disk.write_bytes_per_s;
@@ -113,18 +113,18 @@ void judge_nodes(const LaunchFacts& launch, std::int64_t nodes, Findings& findin
 /// Call on all ranks; only rank 0's findings count.
 Findings examine_messages(const runner::Communicator& world, const runner::Topology& topology,
                           const Hosts& hosts, const std::vector<std::string>& shared_folders,
-                          const Teller& teller) {
+                          const Reporter& reporter) {
   Findings findings;
   const runner::Communicator leaders =
       world.split(topology.is_node_leader() ? 0 : -1, world.rank());
   if (topology.node_count == 1) return findings;
   if (topology.is_node_leader()) {
     for (const std::string& path : shared_folders) {
-      teller.stage("shared folder " + path);
+      reporter.stage("shared folder " + path);
       append(findings, check_shared(leaders, hosts, path));
     }
   }
-  teller.stage("clocks of all nodes");
+  reporter.stage("clocks of all nodes");
   const std::vector<double> offsets = calendar_offsets_s(world, topology);
   if (world.rank() == 0) append(findings, judge_offsets(hosts, offsets));
   return findings;
@@ -157,15 +157,15 @@ struct NodeFindings {
 
 NodeFindings examine_node(const runner::Topology& topology, const Request& request,
                           const LaunchFacts& launch, const Node& node, const NodePlan& plan,
-                          double mpi_start_s, const Teller& teller) {
-  teller.stage("verdicts on this node");
+                          double mpi_start_s, const Reporter& reporter) {
+  reporter.stage("verdicts on this node");
   const Needs needs = node.needs(plan.rank);
   Findings findings = node.judge(plan.rank);
   append(findings, judge_placement(plan.threads, plan.rank.node_ranks,
                                    available_cpus(launch, node.host()), launch.launcher));
   findings.push_back(judge_start(mpi_start_s));
   const Json rates = measure(topology, request, plan.threads.threads, &node, needs.folders.scratch,
-                             findings, teller);
+                             findings, reporter);
   Json listed = Json::array();
   for (const Finding& finding : findings) listed.push_back(to_json(finding));
   const Json document = {{"host", node.host().host},
@@ -227,23 +227,23 @@ Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks
 
 Report examine_cluster(const runner::Communicator& world, const Request& request,
                        const LaunchFacts& launch, const Environment& environment,
-                       std::optional<Node>& node, double mpi_start_s, const Teller& teller) {
-  teller.stage("which ranks share a node");
+                       std::optional<Node>& node, double mpi_start_s, const Reporter& reporter) {
+  reporter.stage("which ranks share a node");
   const runner::Topology topology = runner::discover_topology(world);
   if (topology.is_node_leader() && !node) {
     node.emplace(request, launch, environment,
-                 [&](const std::string& what) { teller.stage(what); });
+                 [&](const std::string& what) { reporter.stage(what); });
   }
   const NodePlan plan = plan_node(world, topology, request, node);
   NodeFindings mine;
   if (topology.is_node_leader()) {
-    mine = examine_node(topology, request, launch, *node, plan, mpi_start_s, teller);
+    mine = examine_node(topology, request, launch, *node, plan, mpi_start_s, reporter);
   } else {
     Findings none;
-    measure(topology, request, plan.threads.threads, nullptr, "", none, teller);
+    measure(topology, request, plan.threads.threads, nullptr, "", none, reporter);
   }
 
-  teller.stage("the other nodes");
+  reporter.stage("the other nodes");
   Report report;
   report.quick = request.quick;
   report.configuration = request.source == nullptr ? "" : request.source->path;
@@ -251,9 +251,9 @@ Report examine_cluster(const runner::Communicator& world, const Request& request
   report.started_ranks = world.size();
   const Gathered gathered = take_nodes(world.gather(mine.text, 0), report);
   const Findings messages =
-      examine_messages(world, topology, gathered.hosts, mine.shared_folders, teller);
+      examine_messages(world, topology, gathered.hosts, mine.shared_folders, reporter);
   if (!request.quick || world.size() > 1) {
-    teller.stage("messages between nodes");
+    reporter.stage("messages between nodes");
     const std::int64_t gradient_bytes = world.allreduce_max(mine.gradient_bytes);
     report.network = measure_network(world, topology, request.quick ? 0 : gradient_bytes);
   }

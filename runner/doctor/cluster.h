@@ -16,7 +16,7 @@ namespace doctor {
 /// complete on rank 0.
 Report examine_cluster(const runner::Communicator& world, const Request& request,
                        const LaunchFacts& launch, const Environment& environment,
-                       std::optional<Node>& node, double mpi_start_s, const Teller& teller);
+                       std::optional<Node>& node, double mpi_start_s, const Reporter& reporter);
 
 /// Checks launch.threads and launch.cpus of a node on which the job may use `available` CPUs.
 Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks,

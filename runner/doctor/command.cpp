@@ -58,23 +58,23 @@ Json local_document(const Node& node) {
 
 /// In the child: examines the node, then all nodes through MPI.
 int examine(const Options& options, const Request& request, const LaunchFacts& launch,
-            const Environment& environment, const Teller& teller) {
+            const Environment& environment, const Reporter& reporter) {
   std::optional<Node> node;
   if (launch.local_rank == 0) {
     node.emplace(request, launch, environment,
-                 [&](const std::string& what) { teller.stage(what); });
-    teller.result(local_document(*node).dump(-1, ' ', false, Json::error_handler_t::replace));
+                 [&](const std::string& what) { reporter.stage(what); });
+    reporter.result(local_document(*node).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  teller.stage("MPI_Init_thread");
+  reporter.stage("MPI_Init_thread");
   const auto began = std::chrono::steady_clock::now();
   int argc = 1;
   std::string name = "trainmark";
   std::array<char*, 2> arguments = {name.data(), nullptr};
   return runner::run_on_ranks(argc, arguments.data(), [&](runner::Communicator* world) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    teller.give_back_stderr();
+    reporter.give_back_stderr();
     const Report report =
-        examine_cluster(*world, request, launch, environment, node, took.count(), teller);
+        examine_cluster(*world, request, launch, environment, node, took.count(), reporter);
     std::int64_t code = 0;
     if (world->rank() == 0) {
       hand_out(report, options);
@@ -114,8 +114,8 @@ Finding failure_of(const Outcome& outcome, double patience_s) {
 }
 
 /// In the parent, for a child that did not finish.
-int tell_failure(const Options& options, const LaunchFacts& launch, const Outcome& outcome,
-                 std::optional<Finding> failure) {
+int print_failure(const Options& options, const LaunchFacts& launch, const Outcome& outcome,
+                  std::optional<Finding> failure) {
   Report report;
   report.quick = options.quick;
   report.configuration = options.source->path;
@@ -124,8 +124,8 @@ int tell_failure(const Options& options, const LaunchFacts& launch, const Outcom
   NodeReport node{
       base::host_name(), options.ranks > 0 ? options.ranks : launch.node_ranks, 0, 0, {}};
   if (!outcome.result.empty()) {
-    const Json told = Json::parse(outcome.result);
-    for (const Json& finding : told.at("findings")) {
+    const Json document = Json::parse(outcome.result);
+    for (const Json& finding : document.at("findings")) {
       node.findings.push_back(finding_from(finding));
     }
   }
@@ -165,11 +165,11 @@ ExitCode run(const Options& options) {
   }
   const bool can_start = launch.launcher != Launcher::kSrunAlone;
   const Outcome outcome = run_watched(
-      [&](const Teller& teller) {
-        if (can_start) return examine(options, request, launch, environment, teller);
+      [&](const Reporter& reporter) {
+        if (can_start) return examine(options, request, launch, environment, reporter);
         const Node node(request, launch, environment,
-                        [&](const std::string& what) { teller.stage(what); });
-        teller.result(local_document(node).dump(-1, ' ', false, Json::error_handler_t::replace));
+                        [&](const std::string& what) { reporter.stage(what); });
+        reporter.result(local_document(node).dump(-1, ' ', false, Json::error_handler_t::replace));
         return 0;
       },
       options.patience_s);
@@ -178,7 +178,7 @@ ExitCode run(const Options& options) {
   }
   std::optional<Finding> failure;
   if (outcome.end != Outcome::End::kReturned) failure = failure_of(outcome, options.patience_s);
-  return static_cast<ExitCode>(tell_failure(options, launch, outcome, failure));
+  return static_cast<ExitCode>(print_failure(options, launch, outcome, failure));
 }
 
 }  // namespace

@@ -64,9 +64,10 @@ void read_sizes(const Environment& environment, LaunchFacts& facts) {
              .value_or(1));
   const std::int64_t nodes = std::max<std::int64_t>(
       1, first_number(environment, {"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}).value_or(1));
-  const auto told = first_number(environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
-  facts.node_ranks =
-      std::clamp<std::int64_t>(told.value_or(base::ceil_div(facts.ranks, nodes)), 1, facts.ranks);
+  const auto local_ranks =
+      first_number(environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  facts.node_ranks = std::clamp<std::int64_t>(
+      local_ranks.value_or(base::ceil_div(facts.ranks, nodes)), 1, facts.ranks);
 }
 
 Finding openmp(const char* name, const std::string& value, Verdict verdict, std::string expected,

@@ -49,26 +49,26 @@ void write_all(int to, std::string_view text) {
   }
 }
 
-[[noreturn]] void be_child(const std::function<int(const Teller&)>& work, pid_t parent, Pipe& told,
-                           Pipe& complaints) {
+[[noreturn]] void be_child(const std::function<int(const Reporter&)>& work, pid_t parent,
+                           Pipe& report, Pipe& complaints) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // the parent died before prctl
   const Descriptor own_stderr(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   ::dup2(complaints.to.get(), STDERR_FILENO);
   complaints = {};
   int status = static_cast<int>(base::ExitCode::kInternal);
-  const Teller teller(told.to.get(), own_stderr.get());
+  const Reporter reporter(report.to.get(), own_stderr.get());
   try {
-    status = work(teller);
+    status = work(reporter);
   } catch (const std::exception& e) {
     const base::Failure failure = base::failure_of(e);
     status = static_cast<int>(failure.code);
-    teller.give_back_stderr();
+    reporter.give_back_stderr();
     std::cerr << "trainmark: " << failure.message << '\n';
   }
   std::cout << std::flush;
   std::cerr << std::flush;
-  write_all(told.to.get(), std::string(1, kEnd) + '\n');
+  write_all(report.to.get(), std::string(1, kEnd) + '\n');
   ::_exit(status);
 }
 
@@ -105,14 +105,15 @@ class Story {
 };
 
 /// Returns true when the child has closed its pipe ends, false if it stayed too long in one stage.
-bool listen(const Pipe& told, const Pipe& complaints, double patience_s, Story& story,
+bool listen(const Pipe& report, const Pipe& complaints, double patience_s, Story& story,
             Outcome& outcome) {
   const auto patience =
       std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(patience_s));
   Time::time_point end = Time::now() + patience;
   std::string text;
   bool open = true;
-  std::array<pollfd, 2> waited{{{told.from.get(), POLLIN, 0}, {complaints.from.get(), POLLIN, 0}}};
+  std::array<pollfd, 2> waited{
+      {{report.from.get(), POLLIN, 0}, {complaints.from.get(), POLLIN, 0}}};
   while (open) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Time::now()).count();
     if (left <= 0) return false;
@@ -120,7 +121,7 @@ bool listen(const Pipe& told, const Pipe& complaints, double patience_s, Story& 
       continue;
     }
     if (waited[0].revents != 0) {
-      open = read_some(told.from.get(), text);
+      open = read_some(report.from.get(), text);
       if (story.take(text, outcome)) end = Time::now() + patience;
     }
     if (waited[1].revents != 0) {
@@ -139,33 +140,33 @@ bool listen(const Pipe& told, const Pipe& complaints, double patience_s, Story& 
 
 }  // namespace
 
-void Teller::tell(char kind, const std::string& text) const {
+void Reporter::send(char kind, const std::string& text) const {
   std::string line = kind + text;
   std::ranges::replace(line, '\n', ' ');
   write_all(channel_, line + '\n');
 }
-void Teller::stage(const std::string& what) const { tell(kStage, what); }
-void Teller::result(const std::string& text) const { tell(kResult, text); }
-void Teller::give_back_stderr() const {
+void Reporter::stage(const std::string& what) const { send(kStage, what); }
+void Reporter::result(const std::string& text) const { send(kResult, text); }
+void Reporter::give_back_stderr() const {
   std::fflush(stderr);
   ::dup2(own_stderr_, STDERR_FILENO);
 }
 
-Outcome run_watched(const std::function<int(const Teller&)>& work, double patience_s) {
-  Pipe told = make_pipe(), complaints = make_pipe();
+Outcome run_watched(const std::function<int(const Reporter&)>& work, double patience_s) {
+  Pipe report = make_pipe(), complaints = make_pipe();
   std::cout << std::flush;
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw base::system_error("fork", errno);
   if (child == 0) {
-    told.from = Descriptor(-1);
-    be_child(work, parent, told, complaints);
+    report.from = Descriptor(-1);
+    be_child(work, parent, report, complaints);
   }
-  told.to = Descriptor(-1);
+  report.to = Descriptor(-1);
   complaints.to = Descriptor(-1);
   Outcome outcome;
   Story story;
-  const bool in_time = listen(told, complaints, patience_s, story, outcome);
+  const bool in_time = listen(report, complaints, patience_s, story, outcome);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

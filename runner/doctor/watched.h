@@ -8,9 +8,9 @@
 namespace doctor {
 
 /// The child's channel to its parent.
-class Teller {
+class Reporter {
  public:
-  Teller(int channel, int own_stderr) : channel_(channel), own_stderr_(own_stderr) {}
+  Reporter(int channel, int own_stderr) : channel_(channel), own_stderr_(own_stderr) {}
   /// Reports the child's current stage and restarts the parent's time limit.
   void stage(const std::string& what) const;
   /// Reports a result that survives the child's death. The last one counts.
@@ -19,7 +19,7 @@ class Teller {
   void give_back_stderr() const;
 
  private:
-  void tell(char kind, const std::string& text) const;
+  void send(char kind, const std::string& text) const;
   int channel_, own_stderr_;
 };
 
@@ -35,6 +35,6 @@ struct Outcome {
 /// Runs `work`, which returns an exit status, in a child. A child that stays in one stage for
 /// longer than `patience_s` is killed, as is one whose parent dies. Throws SystemError if no child
 /// can be started.
-Outcome run_watched(const std::function<int(const Teller&)>& work, double patience_s);
+Outcome run_watched(const std::function<int(const Reporter&)>& work, double patience_s);
 
 }  // namespace doctor

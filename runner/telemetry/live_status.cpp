@@ -151,9 +151,9 @@ struct LiveStatusFile::State {
   }
   void work() {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return ending || told; });
+    changed.wait(lock, [&] { return ending || newest; });
     while (!ending) {
-      LiveStatus status = *told;
+      LiveStatus status = *newest;
       lock.unlock();
       status.alive_ms = clock.unix_ms();
       write(status);
@@ -163,7 +163,7 @@ struct LiveStatusFile::State {
         changed.wait_for(lock, std::chrono::duration<double>(seconds), until);
       };
       wait(period * kSoonest, [&] { return ending; });
-      wait(period * (1.0 - kSoonest), [&] { return ending || told->phase != status.phase; });
+      wait(period * (1.0 - kSoonest), [&] { return ending || newest->phase != status.phase; });
     }
   }
 
@@ -172,7 +172,7 @@ struct LiveStatusFile::State {
   const double period;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::optional<LiveStatus> told;
+  std::optional<LiveStatus> newest;
   std::string problem;
   bool ending = false;
   std::thread thread;
@@ -194,10 +194,10 @@ LiveStatusFile::~LiveStatusFile() {
   std::remove((state_->path + ".new").c_str());
 }
 
-void LiveStatusFile::tell(const LiveStatus& status) {
+void LiveStatusFile::publish(const LiveStatus& status) {
   {
     const std::scoped_lock lock(state_->mutex);
-    state_->told = status;
+    state_->newest = status;
   }
   state_->changed.notify_all();
 }

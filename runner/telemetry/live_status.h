@@ -45,7 +45,7 @@ class LiveStatusFile {
   LiveStatusFile& operator=(const LiveStatusFile&) = delete;
 
   /// Sets the status. Call it from one thread only.
-  void tell(const LiveStatus& status);
+  void publish(const LiveStatus& status);
   /// The write error, or "".
   std::string problem() const;
 

@@ -72,11 +72,11 @@ class Inflater {
   /// The last four bytes of an intact file are the size of its last member's content.
   std::size_t first_guess() const {
     constexpr std::size_t kLeast = 4096;
-    std::uint32_t told = 0;
-    if (file_.size() >= sizeof(told)) {
-      std::memcpy(&told, file_.data() + file_.size() - sizeof(told), sizeof(told));
+    std::uint32_t stated = 0;
+    if (file_.size() >= sizeof(stated)) {
+      std::memcpy(&stated, file_.data() + file_.size() - sizeof(stated), sizeof(stated));
     }
-    return std::min(most_bytes_, std::max<std::size_t>(told, kLeast));
+    return std::min(most_bytes_, std::max<std::size_t>(stated, kLeast));
   }
 
   int step() {

@@ -16,37 +16,37 @@ namespace {
 /// Longer than any message takes on a busy machine.
 constexpr double kPatienceS = 60.0;
 
-Letter letter_of(int rank, const std::string& text) {
-  return {Letter::Kind::kFailure, {rank, 7, "node1", "evaluation: input", "MPI_Bcast", 1.5}, text};
+Message message_of(int rank, const std::string& text) {
+  return {Message::Kind::kFailure, {rank, 7, "node1", "evaluation: input", "MPI_Bcast", 1.5}, text};
 }
 
 TEST(Mailbox, BringsLettersToRankZeroAndAnswersBack) {
   const Communicator world = Communicator::world();
   Mailbox mailbox(world);
   if (world.rank() != 0) {
-    mailbox.send_to_root(letter_of(world.rank(), "something"));
+    mailbox.send_to_root(message_of(world.rank(), "something"));
     const auto answer = mailbox.receive(kPatienceS);
     ASSERT_TRUE(answer.has_value());
-    EXPECT_EQ(answer->kind, Letter::Kind::kNoted);
+    EXPECT_EQ(answer->kind, Message::Kind::kNoted);
     EXPECT_EQ(answer->text, "you are rank " + std::to_string(world.rank()));
     world.barrier();
     return;
   }
   std::set<int> heard;
   while (static_cast<int>(heard.size()) < world.size() - 1) {
-    const auto letter = mailbox.receive(kPatienceS);
-    ASSERT_TRUE(letter.has_value());
-    EXPECT_EQ(letter->kind, Letter::Kind::kFailure);
-    EXPECT_EQ(letter->text, "something");
-    EXPECT_EQ(letter->from.process, 7);
-    EXPECT_EQ(letter->from.host, "node1");
-    EXPECT_EQ(letter->from.doing, "evaluation: input");
-    EXPECT_EQ(letter->from.call, "MPI_Bcast");
-    EXPECT_EQ(letter->from.idle_s, 1.5);
-    heard.insert(letter->from.rank);
+    const auto message = mailbox.receive(kPatienceS);
+    ASSERT_TRUE(message.has_value());
+    EXPECT_EQ(message->kind, Message::Kind::kFailure);
+    EXPECT_EQ(message->text, "something");
+    EXPECT_EQ(message->from.process, 7);
+    EXPECT_EQ(message->from.host, "node1");
+    EXPECT_EQ(message->from.doing, "evaluation: input");
+    EXPECT_EQ(message->from.call, "MPI_Bcast");
+    EXPECT_EQ(message->from.idle_s, 1.5);
+    heard.insert(message->from.rank);
     mailbox.send_to(
-        letter->from.rank,
-        {Letter::Kind::kNoted, {}, "you are rank " + std::to_string(letter->from.rank)});
+        message->from.rank,
+        {Message::Kind::kNoted, {}, "you are rank " + std::to_string(message->from.rank)});
   }
   EXPECT_EQ(heard.count(0), 0U);
   world.barrier();
@@ -55,11 +55,11 @@ TEST(Mailbox, BringsLettersToRankZeroAndAnswersBack) {
 TEST(Mailbox, CutsTextsThatAreTooLong) {
   const Communicator world = Communicator::world();
   Mailbox mailbox(world);
-  if (world.rank() == 1) mailbox.send_to_root(letter_of(1, std::string(5000, 'x')));
+  if (world.rank() == 1) mailbox.send_to_root(message_of(1, std::string(5000, 'x')));
   if (world.rank() == 0 && world.size() > 1) {
-    const auto letter = mailbox.receive(kPatienceS);
-    ASSERT_TRUE(letter.has_value());
-    EXPECT_THAT(letter->text, testing::MatchesRegex("x{700,800}"));
+    const auto message = mailbox.receive(kPatienceS);
+    ASSERT_TRUE(message.has_value());
+    EXPECT_THAT(message->text, testing::MatchesRegex("x{700,800}"));
   }
   world.barrier();
 }
@@ -83,13 +83,13 @@ TEST(Mailbox, TakesNothingFromStrangers) {
     ::close(stranger);
   }
   world.barrier();
-  if (world.rank() == 1) mailbox.send_to_root(letter_of(1, "a friend"));
+  if (world.rank() == 1) mailbox.send_to_root(message_of(1, "a friend"));
   if (world.rank() == 0 && world.size() > 1) {
-    // A stranger's datagram may end one wait, but is never taken for a letter.
-    std::optional<Letter> letter;
-    for (int i = 0; i < 10 && !letter; ++i) letter = mailbox.receive(kPatienceS / 10);
-    ASSERT_TRUE(letter.has_value());
-    EXPECT_EQ(letter->text, "a friend");
+    // A stranger's datagram may end one wait, but is never taken for a message.
+    std::optional<Message> message;
+    for (int i = 0; i < 10 && !message; ++i) message = mailbox.receive(kPatienceS / 10);
+    ASSERT_TRUE(message.has_value());
+    EXPECT_EQ(message->text, "a friend");
   }
   world.barrier();
 }

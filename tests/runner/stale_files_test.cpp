@@ -45,7 +45,7 @@ class StaleFiles : public testing::Test {
       telemetry::LiveStatus status;
       status.host = host;
       status.process = process;
-      file.tell(status);
+      file.publish(status);
       while (!fs::exists(path)) ::usleep(1000);
       fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
     }

@@ -29,7 +29,7 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   return synthetic::declare_generator(
       app, options,
       {[options] { return generate_plan(*options); },
-       [options] { return synthetic::told(generate_universes(*options), "samples"); }});
+       [options] { return synthetic::generated(generate_universes(*options), "samples"); }});
 }
 
 }  // namespace cosmoflow

@@ -78,8 +78,8 @@ runner::MemoryNeeds memory_of(const Config& config, const nn::Optimizer& optimiz
   // As counts of two bytes.
   const std::int64_t samples = parallel::samples_ahead(config.data, training, place);
   const nn::SampleShape& input = network.shape(0);
-  needs.rank["input batches"] =
-      samples * input.points() * input.channels * static_cast<std::int64_t>(sizeof(std::int16_t));
+  needs.rank["input batches"] = samples * input.spatial_size() * input.channels *
+                                static_cast<std::int64_t>(sizeof(std::int16_t));
   needs.rank["decoded samples"] = config.data.cache_bytes;
   return needs;
 }

@@ -32,7 +32,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config) {
   parallel.accumulation = config.gradient_accumulation_steps;
   parallel.instruction_set = base::usable_instruction_set();
   parallel.arithmetic = config.arithmetic;
-  parallel.sample_ranks = config.split.parts();
+  parallel.ranks_per_sample = config.split.parts();
   return parallel;
 }
 

@@ -20,7 +20,7 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   return synthetic::declare_generator(
       app, options,
       {[options] { return generate_plan(*options); },
-       [options] { return synthetic::told(generate_climate(*options), "samples"); }});
+       [options] { return synthetic::generated(generate_climate(*options), "samples"); }});
 }
 
 }  // namespace deepcam

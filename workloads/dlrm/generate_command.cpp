@@ -12,7 +12,7 @@
 namespace dlrm {
 namespace {
 
-synthetic::Told told(const GenerateResult& result) {
+synthetic::Generated generated(const GenerateResult& result) {
   return {result.already_there,
           fmt::format("{} samples, {} bytes; on test.bin AUC {:.4f} and loss {:.4f} nats are the "
                       "best that can be expected",
@@ -48,7 +48,7 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   add("--positive-rate", options->positive_rate, "share of samples that are clicks");
   return synthetic::declare_generator(app, options,
                                       {[options] { return generate_plan(*options); },
-                                       [options] { return told(generate_clicks(*options)); }});
+                                       [options] { return generated(generate_clicks(*options)); }});
 }
 
 }  // namespace dlrm

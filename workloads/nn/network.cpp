@@ -21,7 +21,7 @@ std::int64_t product(const std::vector<std::int64_t>& extents) {
 
 }  // namespace
 
-std::int64_t SampleShape::points() const { return product(spatial); }
+std::int64_t SampleShape::spatial_size() const { return product(spatial); }
 
 std::vector<std::int64_t> SampleShape::stored() const {
   std::vector<std::int64_t> extents = spatial;
@@ -125,10 +125,10 @@ std::int64_t Network::forward_macs(const Operation& operation) const {
     case OperationKind::kConvolution:
     case OperationKind::kDepthwise:
     case OperationKind::kFullyConnected:
-      return weights() * operation.dst.points();
+      return weights() * operation.dst.spatial_size();
     case OperationKind::kConvolutionPool:
     case OperationKind::kDeconvolution:
-      return weights() * shape(operation.src).points();
+      return weights() * shape(operation.src).spatial_size();
     default:
       return 0;
   }

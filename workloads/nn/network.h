@@ -19,7 +19,7 @@ struct SampleShape {
   std::int64_t margin = 0;
   /// Inputs: stored channels last, as volumes with a margin always are.
   bool channels_last = false;
-  std::int64_t points() const;  ///< product of the spatial extents, without margin
+  std::int64_t spatial_size() const;  ///< product of the spatial extents, without margin
   /// Extents including the margin.
   std::vector<std::int64_t> stored() const;
   std::int64_t size() const;  ///< elements stored, margin included

@@ -73,7 +73,7 @@ ValueId Network::spread(ValueId src, const std::string& name,
   operation.name = name;
   operation.src = src;
   operation.dst = {in.channels, spatial};
-  require(operation.dst.points() > 0 && spatial.size() == 2, name, "an image",
+  require(operation.dst.spatial_size() > 0 && spatial.size() == 2, name, "an image",
           to_text(operation.dst));
   const Initializer one = {Distribution::kConstant, 0.0, 1.0};
   operation.weights = add_parameter({name + ".weights", {in.channels, 1, 1}, one, false});

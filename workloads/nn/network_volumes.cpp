@@ -42,7 +42,7 @@ ValueId Network::convolution_pool(ValueId src, const ConvolutionPoolSpec& spec) 
   SampleShape dst = {spec.channels, in.spatial, spec.gives == Gives::kVolume ? kMargin : 0};
   for (std::int64_t& extent : dst.spatial) extent /= 2;
   operation.dst =
-      spec.gives == Gives::kVector ? SampleShape{spec.channels * dst.points(), {}} : dst;
+      spec.gives == Gives::kVector ? SampleShape{spec.channels * dst.spatial_size(), {}} : dst;
   operation.weights = add_parameter({spec.name + "/kernel:0",
                                      {kTaps, kTaps, kTaps, in.channels, spec.channels},
                                      spec.weights,
@@ -69,7 +69,7 @@ ValueId Network::gather_volume(ValueId src, std::int64_t depth_parts, std::int64
   SampleShape dst = {in.channels, in.spatial, 1};
   dst.spatial[0] *= depth_parts;
   dst.spatial[1] *= height_parts;
-  operation.dst = flattens ? SampleShape{in.channels * dst.points(), {}} : dst;
+  operation.dst = flattens ? SampleShape{in.channels * dst.spatial_size(), {}} : dst;
   return append(std::move(operation));
 }
 

@@ -34,8 +34,8 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
   const std::int64_t units = groups * (operation.dst.channels / kLanes);
   const std::int64_t added = operation.residual ? 1 : 0;
   const std::int64_t arrays = pass == Pass::kForward ? 1 + added : 2 + added;
-  const std::int64_t unit_bytes =
-      largest * operation.dst.points() * kLanes * bytes_of(options.arithmetic.precision) * arrays;
+  const std::int64_t unit_bytes = largest * operation.dst.spatial_size() * kLanes *
+                                  bytes_of(options.arithmetic.precision) * arrays;
   return units >= 2 * threads && unit_bytes <= cache_bytes;
 }
 

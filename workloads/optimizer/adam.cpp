@@ -28,7 +28,8 @@ void update(const MomentRule& rule, const Decay& decay, float rate, std::int64_t
 class Adam final : public MomentOptimizer {
  public:
   explicit Adam(const AdamConfig& config)
-      : MomentOptimizer(told_of(config.decay == AdamDecay::kL2 ? "adam" : "adamw", config)),
+      : MomentOptimizer(
+            moment_hyperparameters(config.decay == AdamDecay::kL2 ? "adam" : "adamw", config)),
         config_(config) {}
 
   void step(std::span<const ParameterView> parameters, double learning_rate) override {

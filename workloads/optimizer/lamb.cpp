@@ -32,15 +32,16 @@ void find_direction(const MomentRule& rule, float decay, std::int64_t count,
   }
 }
 
-Hyperparameters told_of(const LambConfig& config) {
-  Hyperparameters told = told_of("lamb", config);
-  told.max_gradient_norm = config.max_gradient_norm;
-  return told;
+Hyperparameters moment_hyperparameters(const LambConfig& config) {
+  Hyperparameters hyperparameters = moment_hyperparameters("lamb", config);
+  hyperparameters.max_gradient_norm = config.max_gradient_norm;
+  return hyperparameters;
 }
 
 class Lamb final : public MomentOptimizer {
  public:
-  explicit Lamb(const LambConfig& config) : MomentOptimizer(told_of(config)), config_(config) {}
+  explicit Lamb(const LambConfig& config)
+      : MomentOptimizer(moment_hyperparameters(config)), config_(config) {}
 
   void step(std::span<const ParameterView> parameters, double learning_rate) override {
     const MomentRule rule = begin_update(parameters);

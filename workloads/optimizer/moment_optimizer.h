@@ -21,7 +21,8 @@ struct MomentRule {
 
 class MomentOptimizer : public Optimizer {
  public:
-  explicit MomentOptimizer(Hyperparameters told) : told_(std::move(told)) {}
+  explicit MomentOptimizer(Hyperparameters hyperparameters)
+      : hyperparameters_(std::move(hyperparameters)) {}
 
   void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
     blocks_.prepare(parameters, std::move(share), {"first_moment", "second_moment"});
@@ -34,7 +35,7 @@ class MomentOptimizer : public Optimizer {
   }
   int buffers() const override { return 2; }
   int other_floats() const override { return 1; }
-  const Hyperparameters& hyperparameters() const override { return told_; }
+  const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
 
  protected:
   /// Counts one more update and returns its rule. Prepares the parameters if nobody did.
@@ -43,20 +44,20 @@ class MomentOptimizer : public Optimizer {
     blocks_.require_same(parameters);
     updates_ += 1.0F;
     const auto t = static_cast<double>(updates_);
-    return {static_cast<float>(told_.beta1),
-            static_cast<float>(1.0 - told_.beta1),
-            static_cast<float>(told_.beta2),
-            static_cast<float>(1.0 - told_.beta2),
-            static_cast<float>(1.0 / (1.0 - std::pow(told_.beta1, t))),
-            static_cast<float>(1.0 / (1.0 - std::pow(told_.beta2, t))),
-            static_cast<float>(told_.epsilon)};
+    return {static_cast<float>(hyperparameters_.beta1),
+            static_cast<float>(1.0 - hyperparameters_.beta1),
+            static_cast<float>(hyperparameters_.beta2),
+            static_cast<float>(1.0 - hyperparameters_.beta2),
+            static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta1, t))),
+            static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta2, t))),
+            static_cast<float>(hyperparameters_.epsilon)};
   }
   const UpdateBlocks& blocks() const { return blocks_; }
   float* first_moment(const UpdateBlock& block) const { return blocks_.buffer(0, block); }
   float* second_moment(const UpdateBlock& block) const { return blocks_.buffer(1, block); }
 
  private:
-  const Hyperparameters told_;
+  const Hyperparameters hyperparameters_;
   UpdateBlocks blocks_;
   /// A float, as all state. It stops counting at 2^24, when 1 - beta^t has long been 1.
   float updates_ = 0.0F;
@@ -64,14 +65,14 @@ class MomentOptimizer : public Optimizer {
 
 /// The hyperparameters that LAMB and Adam share.
 template <class Config>
-Hyperparameters told_of(const char* name, const Config& config) {
-  Hyperparameters told;
-  told.name = name;
-  told.weight_decay = config.weight_decay;
-  told.epsilon = config.epsilon;
-  told.beta1 = config.beta1;
-  told.beta2 = config.beta2;
-  return told;
+Hyperparameters moment_hyperparameters(const char* name, const Config& config) {
+  Hyperparameters hyperparameters;
+  hyperparameters.name = name;
+  hyperparameters.weight_decay = config.weight_decay;
+  hyperparameters.epsilon = config.epsilon;
+  hyperparameters.beta1 = config.beta1;
+  hyperparameters.beta2 = config.beta2;
+  return hyperparameters;
 }
 
 }  // namespace nn

@@ -104,14 +104,14 @@ class MomentumOptimizer : public Optimizer {
 };
 
 Hyperparameters hyperparameters_of(const SgdConfig& config) {
-  Hyperparameters told;
-  told.name = "sgd";
-  told.momentum = config.momentum;
-  told.weight_decay = config.weight_decay;
-  told.form = config.form;
-  told.decay_mode = config.decay_mode;
-  told.nesterov = config.nesterov;
-  return told;
+  Hyperparameters hyperparameters;
+  hyperparameters.name = "sgd";
+  hyperparameters.momentum = config.momentum;
+  hyperparameters.weight_decay = config.weight_decay;
+  hyperparameters.form = config.form;
+  hyperparameters.decay_mode = config.decay_mode;
+  hyperparameters.nesterov = config.nesterov;
+  return hyperparameters;
 }
 
 class Sgd final : public MomentumOptimizer {
@@ -149,12 +149,12 @@ class Sgd final : public MomentumOptimizer {
 };
 
 Hyperparameters hyperparameters_of(const LarsConfig& config) {
-  Hyperparameters told;
-  told.name = "lars";
-  told.momentum = config.momentum;
-  told.weight_decay = config.weight_decay;
-  told.epsilon = config.epsilon;
-  return told;
+  Hyperparameters hyperparameters;
+  hyperparameters.name = "lars";
+  hyperparameters.momentum = config.momentum;
+  hyperparameters.weight_decay = config.weight_decay;
+  hyperparameters.epsilon = config.epsilon;
+  return hyperparameters;
 }
 
 class Lars final : public MomentumOptimizer {

@@ -28,21 +28,22 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
         "/training/bn_group_samples: must divide the {} samples of a pass over all ranks, got {}",
         pass, config.bn_group_size));
   }
-  if (ranks % config.sample_ranks != 0) {
+  if (ranks % config.ranks_per_sample != 0) {
     throw base::ConfigError(
         fmt::format("/training/sample_split: must divide {} ranks, got {} parts of a sample", ranks,
-                    config.sample_ranks));
+                    config.ranks_per_sample));
   }
-  if (config.sample_ranks > 1 && config.bn_group_size > 1) {
+  if (config.ranks_per_sample > 1 && config.bn_group_size > 1) {
     throw base::ConfigError(
         "/training/bn_group_samples: must be 1 where ranks split samples, since larger groups need "
         "whole samples on each rank, got " +
         std::to_string(config.bn_group_size));
   }
-  BatchSplit split = {{}, pass, config.accumulation, config.sample_ranks};
+  BatchSplit split = {{}, pass, config.accumulation, config.ranks_per_sample};
   for (const nn::PassSlice& slice :
-       slice_pass(pass, static_cast<int>(ranks / config.sample_ranks))) {
-    split.slices.insert(split.slices.end(), static_cast<std::size_t>(config.sample_ranks), slice);
+       slice_pass(pass, static_cast<int>(ranks / config.ranks_per_sample))) {
+    split.slices.insert(split.slices.end(), static_cast<std::size_t>(config.ranks_per_sample),
+                        slice);
   }
   return split;
 }
@@ -50,8 +51,8 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
 runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split) {
   runner::Disclosure facts;
   facts.linear = nn::logged_name(config.arithmetic.precision);
-  if (config.sample_ranks > 1) facts.communication = facts.linear;
-  facts.context_ranks = config.sample_ranks;
+  if (config.ranks_per_sample > 1) facts.communication = facts.linear;
+  facts.context_ranks = config.ranks_per_sample;
   for (const nn::PassSlice& slice : split.slices) {
     facts.micro_batch_size = std::max(facts.micro_batch_size, slice.count);
   }
@@ -65,10 +66,10 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
   options.accumulates = split.accumulation > 1;
   std::vector<nn::PassSlice> shares;
   for (std::size_t i = 0; i < split.slices.size();
-       i += static_cast<std::size_t>(split.sample_ranks)) {
+       i += static_cast<std::size_t>(split.ranks_per_sample)) {
     shares.push_back(split.slices[i]);
   }
-  options.groups = nn::plan_batch_groups(shares, rank / static_cast<int>(split.sample_ranks),
+  options.groups = nn::plan_batch_groups(shares, rank / static_cast<int>(split.ranks_per_sample),
                                          config.bn_group_size);
   options.volumes = config.volumes;
   options.kernels = nn::kernels(config.instruction_set);
@@ -155,7 +156,7 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
   if (telemetry.is_traced()) {
     traced_layers_ = std::make_unique<TracedLayers>(telemetry);
-    executor_->tell_layers(*traced_layers_);
+    executor_->set_layer_listener(*traced_layers_);
   }
   gradient_exchange_ =
       std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all());
@@ -173,7 +174,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
                         double learning_rate, nn::PassListener* listener) {
   std::optional<BothListeners> both;
   if (listener != nullptr) both.emplace(*gradient_exchange_, *listener);
-  nn::PassListener* const told =
+  nn::PassListener* const backward_listener =
       both ? static_cast<nn::PassListener*>(&*both) : gradient_exchange_.get();
   gradient_exchange_->begin();
   for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
@@ -186,7 +187,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
     const Scope scope(telemetry_, Subsystem::kBackward);
     // Gradients are final only in the last pass.
     const bool last = pass + 1 == config_.accumulation;
-    executor_->backward(pass > 0, last ? told : nullptr);
+    executor_->backward(pass > 0, last ? backward_listener : nullptr);
     telemetry_.add(Counter::kFlops, executor_->training_flops());
   }
   gradient_exchange_->finish();

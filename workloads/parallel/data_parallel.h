@@ -32,7 +32,7 @@ struct DataParallelConfig {
   nn::Arithmetic arithmetic = {};
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   /// Number of consecutive ranks that split each sample among them.
-  std::int64_t sample_ranks = 1;
+  std::int64_t ranks_per_sample = 1;
   nn::VolumeExchange* volumes = nullptr;  ///< between those ranks; outlives the replica
 };
 
@@ -42,15 +42,15 @@ struct BatchSplit {
   std::vector<nn::PassSlice> slices;  ///< of one pass, by rank; the same for ranks that split them
   std::int64_t pass_samples = 0;
   std::int64_t accumulation = 1;
-  std::int64_t sample_ranks = 1;
+  std::int64_t ranks_per_sample = 1;
   /// Slot in the global batch of this rank's sample `sample` of pass `pass`.
   std::int64_t slot(int rank, std::int64_t pass, std::int64_t sample) const {
     return pass * pass_samples + slices[static_cast<std::size_t>(rank)].first + sample;
   }
 };
 /// Throws ConfigError when the accumulation steps do not divide the batch, the batch-norm groups do
-/// not divide a pass, sample_ranks does not divide `ranks`, sample_ranks and bn_group_size both
-/// exceed 1, or a pass has fewer samples than there are groups of sample_ranks ranks.
+/// not divide a pass, ranks_per_sample does not divide `ranks`, ranks_per_sample and bn_group_size
+/// both exceed 1, or a pass has fewer samples than there are groups of ranks_per_sample ranks.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
 /// The log's facts about a model that every rank replicates: gradients are sent as floats, and
 /// parts of samples in the precision of the activations.

@@ -25,7 +25,8 @@ class ReplicaWorkload : public TrainingWorkload {
   /// Arguments as for TrainingWorkload.
   ReplicaWorkload(runner::WorkloadInfo info, TrainingSetup setup, std::shared_ptr<SampleSets> sets,
                   std::uint64_t seed, const runner::Surroundings& around);
-  /// Call before initialize() if ranks split samples among them (DataParallelConfig::sample_ranks).
+  /// Call before initialize() if ranks split samples among them
+  /// (DataParallelConfig::ranks_per_sample).
   void share_volumes(std::unique_ptr<nn::VolumeExchange> volumes) { volumes_ = std::move(volumes); }
   /// Valid after initialize(). Batches are loaded into its input; the hooks below refer to the last
   /// loaded batch.

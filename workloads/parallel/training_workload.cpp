@@ -112,7 +112,7 @@ void TrainingWorkload::count_reads() {
 }
 
 std::int64_t TrainingWorkload::counted(std::int64_t samples) const {
-  return around_.world.rank() % split_.sample_ranks == 0 ? samples : 0;
+  return around_.world.rank() % split_.ranks_per_sample == 0 ? samples : 0;
 }
 
 runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
@@ -134,7 +134,7 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
   count_reads();
   std::array<double, 2> sums = {mine.loss, static_cast<double>(mine.samples)};
   around_.world.allreduce_sum(std::span<double>(sums));
-  result.samples = std::llround(sums[1]) / split_.sample_ranks;
+  result.samples = std::llround(sums[1]) / split_.ranks_per_sample;
   result.mean_loss = sums[0] / sums[1];
   return result;
 }

@@ -21,7 +21,7 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   return synthetic::declare_generator(
       app, options,
       {[options] { return generate_plan(*options); },
-       [options] { return synthetic::told(generate_images(*options), "images"); }});
+       [options] { return synthetic::generated(generate_images(*options), "images"); }});
 }
 
 }  // namespace resnet50

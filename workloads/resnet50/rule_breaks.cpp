@@ -17,7 +17,7 @@ class Breaks {
       list_.push_back(fmt::format("{}: must be {}, got {}", setting, wanted, found));
     }
   }
-  void tell(std::string text) { list_.push_back(std::move(text)); }
+  void add(std::string text) { list_.push_back(std::move(text)); }
   std::vector<std::string> take() && { return std::move(list_); }
 
  private:
@@ -41,7 +41,7 @@ void compare_model(const Config& config, Breaks& breaks) {
   constexpr double kSmoothing = 0.1;
   const double smoothing = config.training.label_smoothing;
   if (smoothing != 0.0 && smoothing != kSmoothing) {
-    breaks.tell(
+    breaks.add(
         fmt::format("/training/label_smoothing: must be 0 or {}, got {}", kSmoothing, smoothing));
   }
 }
@@ -61,7 +61,7 @@ void compare_optimizer(const Training& training, Breaks& breaks) {
   if (training.optimizer.name == "sgd") {
     breaks.expect("/optimizer/nesterov", false, training.optimizer.nesterov);
     if (training.optimizer.decay_mode == nn::DecayMode::kDecoupled) {
-      breaks.tell("/optimizer/weight_decay_mode: must be l2 or keras_l2, got decoupled");
+      breaks.add("/optimizer/weight_decay_mode: must be l2 or keras_l2, got decoupled");
     }
   }
   if (training.lars) {
@@ -74,7 +74,7 @@ void compare_optimizer(const Training& training, Breaks& breaks) {
   }
   // For other shapes, required log keys are missing, so the log itself shows the violation.
   if (training.schedule.decay.shape == nn::DecayShape::kDelayedPolynomial) {
-    breaks.tell("/schedule/name: must be polynomial, got delayed_polynomial");
+    breaks.add("/schedule/name: must be polynomial, got delayed_polynomial");
   }
 }
 

@@ -21,7 +21,7 @@ base::ExitCode run(const Call& call, const std::string& output, const Generator&
     runner::write_document(generator.plan(), call.json.empty() ? "-" : call.json, std::cout);
     return base::ExitCode::kSuccess;
   }
-  const Told made = generator.generate();
+  const Generated made = generator.generate();
   std::cerr << fmt::format("{}{}: {}\n", made.already_there ? "Already there: " : "", output,
                            made.text);
   if (!call.json.empty()) {
@@ -35,7 +35,7 @@ base::ExitCode run(const Call& call, const std::string& output, const Generator&
 
 }  // namespace
 
-Told told(const GenerateResult& result, const char* samples) {
+Generated generated(const GenerateResult& result, const char* samples) {
   return {result.already_there,
           fmt::format("{} {}, {} bytes", result.files, samples, result.bytes),
           {{"files", result.files}, {"bytes", result.bytes}}};

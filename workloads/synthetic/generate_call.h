@@ -16,18 +16,18 @@ class App;
 namespace synthetic {
 
 /// The result in words ("5 images, 99 bytes") and as facts.
-struct Told {
+struct Generated {
   bool already_there = false;
   std::string text;
   nlohmann::json facts;
 };
 /// Describes a result. `samples`: the word for its files, such as "images".
-Told told(const GenerateResult& result, const char* samples);
+Generated generated(const GenerateResult& result, const char* samples);
 
 /// A workload's generator, bound to the parsed options.
 struct Generator {
   std::function<nlohmann::json()> plan;
-  std::function<Told()> generate;
+  std::function<Generated()> generate;
 };
 /// Declares the options common to all generators, some of which are stored in `options`. The
 /// returned action generates and reports or, with --dry-run, prints the plan.

@@ -163,11 +163,12 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
 
 void add_ranks(const Report& report, ChartSections& sections) {
   int number = 0;
-  const auto told = std::count_if(report.runs.begin(), report.runs.end(),
-                                  [](const RunReport& run) { return run.telemetry.has_value(); });
+  const auto measured =
+      std::count_if(report.runs.begin(), report.runs.end(),
+                    [](const RunReport& run) { return run.telemetry.has_value(); });
   for (const RunReport& run : report.runs) {
     if (!run.telemetry || number == static_cast<int>(kMostRuns)) continue;
-    add_rank_parts(run, number, told, sections);
+    add_rank_parts(run, number, measured, sections);
     add_steps(run, number, sections);
     if (run.trace) add_timeline(run, number, sections);
     ++number;

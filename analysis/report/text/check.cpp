@@ -150,16 +150,16 @@ class Page {
       if (set.energy) line("  " + energy_text(*set.energy));
     }
     Totals all;
-    std::map<std::pair<std::string, std::string>, std::size_t> told;  // by folder and rule
+    std::map<std::pair<std::string, std::string>, std::size_t> shown;  // by folder and rule
     for (const submission::PackageFinding& found : report.findings) {
       all.count(found.finding);
       if (is_note(found.finding) || is_suppressed(found.finding)) continue;
       const std::string folder = std::filesystem::path(found.path).parent_path().generic_string();
-      if (told[{folder, found.finding.rule}]++ < kShownOfRule) {
+      if (shown[{folder, found.finding.rule}]++ < kShownOfRule) {
         write_finding(found.path, "", found.finding);
       }
     }
-    for (const auto& [what, count] : told) {
+    for (const auto& [what, count] : shown) {
       if (count <= kShownOfRule) continue;
       line(fmt::format("  {} more [{}] in {}, all in the JSON", count - kShownOfRule, what.second,
                        what.first));

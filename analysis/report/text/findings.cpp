@@ -13,20 +13,20 @@ namespace {
 constexpr std::size_t kShownOfOne = 8;
 constexpr std::size_t kShownOfSeveral = 3;
 
-struct Told {
+struct PlacedFinding {
   std::string where;
   const Finding* finding;
 };
 
 /// All findings: errors, then warnings, then notes; within a severity by rule.
-std::vector<Told> in_order(const Report& report) {
-  std::vector<Told> all;
+std::vector<PlacedFinding> in_order(const Report& report) {
+  std::vector<PlacedFinding> all;
   const auto add = [&](const std::string& name, const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) all.push_back({name, &finding});
   };
   for (const RunReport& run : report.runs) add(run.name, run.findings);
   for (const SystemReport& system : report.systems) add(system.name, system.findings);
-  std::stable_sort(all.begin(), all.end(), [](const Told& a, const Told& b) {
+  std::stable_sort(all.begin(), all.end(), [](const PlacedFinding& a, const PlacedFinding& b) {
     if (a.finding->severity != b.finding->severity) {
       return a.finding->severity > b.finding->severity;
     }
@@ -35,19 +35,19 @@ std::vector<Told> in_order(const Report& report) {
   return all;
 }
 
-std::string line_of(const Told& told) {
-  const Finding& finding = *told.finding;
+std::string line_of(const PlacedFinding& placed) {
+  const Finding& finding = *placed.finding;
   const std::string place =
       finding.line > 0 ? fmt::format(":{}:{}", finding.line, finding.column) : "";
   const std::string rule = finding.rule.empty() ? "" : fmt::format(" [{}]", finding.rule);
-  return fmt::format("{}{}: {}: {}{}", told.where, place, to_string(finding.severity), finding.text,
-                     rule);
+  return fmt::format("{}{}: {}: {}{}", placed.where, place, to_string(finding.severity),
+                     finding.text, rule);
 }
 
 }  // namespace
 
 void write_findings(TextPage& page, const Report& report) {
-  const std::vector<Told> all = in_order(report);
+  const std::vector<PlacedFinding> all = in_order(report);
   if (all.empty() && report.problems.empty()) return;
   page.heading("Findings", {});
   for (const Problem& problem : report.problems) page.item(problem.path + ": " + problem.text);

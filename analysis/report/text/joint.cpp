@@ -98,9 +98,9 @@ void write_times(TextPage& page, const Systems& systems) {
 }
 
 void write_disclosure(TextPage& page, const Systems& systems) {
-  const Systems told =
+  const Systems comparable =
       those_with(systems, [](const SystemFacts& facts) { return facts.disclosed.is_told(); });
-  if (told.empty()) return;
+  if (comparable.empty()) return;
   page.heading("Precision and parallelism", {});
   SystemTable table(page);
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
@@ -111,7 +111,7 @@ void write_disclosure(TextPage& page, const Systems& systems) {
     return or_dash(system.facts.disclosed.parallelism);
   });
   table.number("micro batch", "micro_batch_size", 1.0, 0);
-  table.write(told);
+  table.write(comparable);
 }
 
 void write_shares(TextPage& page, const Systems& systems) {

@@ -20,15 +20,16 @@ class Judge::State {
 
   void add(const Record& record) {
     if (!is_of_round(record)) return;
-    if (!record.fault.empty()) return tell(record.line, record.column, std::string(record.fault));
+    if (!record.fault.empty())
+      return add_finding(record.line, record.column, std::string(record.fault));
     ++records_;
     const bool is_strict = record.format == LogFormat::kMllog;
     if (record.value.is_absent()) {
-      if (is_strict) tell(record.line, record.column, "has no value");
+      if (is_strict) add_finding(record.line, record.column, "has no value");
       return;
     }
     if (record.metadata.is_absent() && is_strict) {
-      tell(record.line, record.column, "has no metadata");
+      add_finding(record.line, record.column, "has no metadata");
     }
     if (!rules_.by_gathered_key.empty()) gather(record);
     const std::vector<RulePlace>* const places = rules_.by_key.find(record.key);
@@ -46,7 +47,7 @@ class Judge::State {
   }
 
   void add(const MalformedRecord& record) {
-    if (is_of_round(record)) tell(record.line, record.column, record.reason);
+    if (is_of_round(record)) add_finding(record.line, record.column, record.reason);
   }
 
   Judgement judgement() const {
@@ -63,7 +64,7 @@ class Judge::State {
     if (item.format == expected) return true;
     ++other_format_;
     if (expected == LogFormat::kMll && item.format == LogFormat::kMllog) {
-      tell(item.line, item.column, "must begin with ':::MLL ', got ':::MLLOG '");
+      add_finding(item.line, item.column, "must begin with ':::MLL ', got ':::MLLOG '");
     }
     return false;
   }
@@ -78,7 +79,7 @@ class Judge::State {
     }
   }
 
-  void tell(std::int64_t line, std::int64_t column, const std::string& reason) {
+  void add_finding(std::int64_t line, std::int64_t column, const std::string& reason) {
     log_.add(
         {{{Finding::Severity::kError, line, column, "not a record: " + reason, "log/record"}, ""},
          "",

@@ -71,14 +71,14 @@ class Application {
     for (const Assignment& set : rule_.sets) {
       std::optional<FormulaValue> value = set.formula.compute(scope_);
       if (!value) {
-        return tell("sets", fmt::format("cannot be computed: {}, got {}", set.text(),
-                                        brief(record_.value.text())));
+        return add_finding("sets", fmt::format("cannot be computed: {}, got {}", set.text(),
+                                               brief(record_.value.text())));
       }
       file_.names[set.slot] = std::move(value);
     }
   }
 
-  void tell(const char* aspect, const std::string& text, bool stays = false) {
+  void add_finding(const char* aspect, const std::string& text, bool stays = false) {
     Finding finding{Severity::kError, record_.line, record_.column, rule_.key + ": " + text,
                     fmt::format("{}/{}/{}", file_.file->name, rule_.key, aspect)};
     state_.violations.add({{std::move(finding), rule_.key}, rule_.key, stays});
@@ -87,7 +87,8 @@ class Application {
   void judge(const Check& check) {
     const Answer answer = holds(check);
     if (answer && *answer) return;
-    tell(aspect_of(check), (answer ? "" : "cannot be checked: ") + words(check) + found(check));
+    add_finding(aspect_of(check),
+                (answer ? "" : "cannot be checked: ") + words(check) + found(check));
   }
 
   static const char* aspect_of(const Check& check) {
@@ -174,10 +175,10 @@ class Application {
     if (answer) {
       state_.met_once = state_.met_once || *answer;
     } else {
-      tell("once",
-           fmt::format("cannot be checked: at least one must be {}, got {}", words(predicate),
-                       brief(record_.value.text())),
-           true);
+      add_finding("once",
+                  fmt::format("cannot be checked: at least one must be {}, got {}",
+                              words(predicate), brief(record_.value.text())),
+                  true);
     }
   }
 
@@ -186,8 +187,8 @@ class Application {
     const JsonText member = record_.metadata.member(these.member);
     if (member.is_absent()) {
       if (record_.metadata.is_object()) return;  // a check reports this
-      return tell("names", fmt::format("metadata must be an object with {}, got {}", these.member,
-                                       brief(record_.metadata.text())));
+      return add_finding("names", fmt::format("metadata must be an object with {}, got {}",
+                                              these.member, brief(record_.metadata.text())));
     }
     const std::optional<std::string> name = member.string();
     const auto at =
@@ -206,7 +207,8 @@ class Application {
     }
     std::optional<std::string> value = record_.value.string();
     if (!value && then.lower_case) {
-      tell("then", "cannot choose rules: must be a text, got " + brief(record_.value.text()));
+      add_finding("then",
+                  "cannot choose rules: must be a text, got " + brief(record_.value.text()));
       return;
     }
     if (value && then.lower_case) {
@@ -240,7 +242,7 @@ class Application {
            fmt::format("{}/{}/then", file_.file->name, rule_.key)});
       return;
     }
-    tell("then", fmt::format("{} has no rules for {}", ruleset_.name, shown), true);
+    add_finding("then", fmt::format("{} has no rules for {}", ruleset_.name, shown), true);
   }
 
   const Ruleset& ruleset_;

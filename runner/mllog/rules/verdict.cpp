@@ -140,10 +140,10 @@ class Verdict {
       of_key_[rule_->key].push_back({{note, rule_->key}, "", false});
     add_count();
     if (rule_->once && state_->count > 0 && !state_->met_once) {
-      tell(Severity::kError, "once", 0, 0,
-           fmt::format("at least one must be {}, but none of {} is, the last is {}",
-                       words(*rule_->once), state_->count, brief(state_->last_value)),
-           true);
+      add_finding(Severity::kError, "once", 0, 0,
+                  fmt::format("at least one must be {}, but none of {} is, the last is {}",
+                              words(*rule_->once), state_->count, brief(state_->last_value)),
+                  true);
     }
     if (rule_->exactly_these) add_names(*rule_->exactly_these);
   }
@@ -152,8 +152,8 @@ class Verdict {
     return fmt::format("{}/{}/{}", file_->file->name, rule_->key, aspect);
   }
 
-  void tell(Severity severity, const char* aspect, std::int64_t line, std::int64_t column,
-            const std::string& text, bool stays = false) {
+  void add_finding(Severity severity, const char* aspect, std::int64_t line, std::int64_t column,
+                   const std::string& text, bool stays = false) {
     Violation violation{
         {{severity, line, column, rule_->key + ": " + text, id(aspect)}, rule_->key},
         rule_->key,
@@ -179,20 +179,21 @@ class Verdict {
     const Occurrence& occurs = rule_->occurs;
     const std::int64_t count = state_->count;
     if (occurs.kind == Occurrence::Kind::kAtLeast && count < occurs.times) {
-      tell(Severity::kError, "count", 0, 0,
-           fmt::format("must have {}, found {}", words(occurs), count));
+      add_finding(Severity::kError, "count", 0, 0,
+                  fmt::format("must have {}, found {}", words(occurs), count));
     }
     if (occurs.kind != Occurrence::Kind::kExactlyOne || count == 1) return;
     if (count == 0) {
-      tell(Severity::kError, "count", 0, 0, "must have exactly one record, found none");
+      add_finding(Severity::kError, "count", 0, 0, "must have exactly one record, found none");
     } else if (state_->different > 0) {
-      tell(Severity::kError, "count", state_->different_line, state_->different_column,
-           fmt::format("must have exactly one record, found {} with different values: {}, {}",
-                       count, brief(state_->first_value), fmt::join(state_->other_values, ", ")));
+      add_finding(
+          Severity::kError, "count", state_->different_line, state_->different_column,
+          fmt::format("must have exactly one record, found {} with different values: {}, {}", count,
+                      brief(state_->first_value), fmt::join(state_->other_values, ", ")));
     } else {
-      tell(case_.warnings_are_errors ? Severity::kError : Severity::kWarning, "count", 0, 0,
-           fmt::format("must have exactly one record, found {}, all with the value {}", count,
-                       brief(state_->first_value)));
+      add_finding(case_.warnings_are_errors ? Severity::kError : Severity::kWarning, "count", 0, 0,
+                  fmt::format("must have exactly one record, found {}, all with the value {}",
+                              count, brief(state_->first_value)));
     }
   }
 
@@ -213,10 +214,10 @@ class Verdict {
       faults.push_back(fmt::format("{} is none of them", *state_->strange_name));
     }
     if (faults.empty()) return;
-    tell(Severity::kError, "names", 0, 0,
-         fmt::format("metadata.{} must name each of {} tensors once, but {}", these.member,
-                     these.names.size(), fmt::join(faults, ", ")),
-         true);
+    add_finding(Severity::kError, "names", 0, 0,
+                fmt::format("metadata.{} must name each of {} tensors once, but {}", these.member,
+                            these.names.size(), fmt::join(faults, ", ")),
+                true);
     stays_.back().blamed.clear();
   }
 

@@ -140,7 +140,7 @@ TEST_F(CheckSubmission, FindsItsRoundInTheFirstLog) {
   undecided.round = "";
   const json submission = checked(undecided)["submission"];
   EXPECT_THAT(submission["why_this_round"],
-              testing::StartsWith("as told by us/results/demo/strong/oc20/result_0.txt: "));
+              testing::StartsWith("as chosen by us/results/demo/strong/oc20/result_0.txt: "));
 }
 
 TEST_F(CheckSubmission, GivesItsFindingsToOtherPrograms) {

@@ -21,10 +21,10 @@ constexpr double kPatienceS = 20.0;
 
 TEST(Watched, ReturnsWhatTheWorkReturnsAndTells) {
   const Outcome outcome = run_watched(
-      [](const Teller& teller) {
-        teller.stage("first");
-        teller.result("found {\"a\": 1}");
-        teller.stage("second\nstage");
+      [](const Reporter& reporter) {
+        reporter.stage("first");
+        reporter.result("found {\"a\": 1}");
+        reporter.stage("second\nstage");
         return 6;
       },
       kPatienceS);
@@ -37,8 +37,8 @@ TEST(Watched, ReturnsWhatTheWorkReturnsAndTells) {
 TEST(Watched, KeepsLongResults) {
   const std::string text(300'000, 'x');
   const Outcome outcome = run_watched(
-      [&](const Teller& teller) {
-        teller.result(text);
+      [&](const Reporter& reporter) {
+        reporter.result(text);
         return 0;
       },
       kPatienceS);
@@ -47,9 +47,9 @@ TEST(Watched, KeepsLongResults) {
 
 TEST(Watched, KnowsThatAChildDiedThoughItExitedAsIfAllWereWell) {
   const Outcome outcome = run_watched(
-      [](const Teller& teller) -> int {
-        teller.result("before");
-        teller.stage("MPI");
+      [](const Reporter& reporter) -> int {
+        reporter.result("before");
+        reporter.stage("MPI");
         std::fputs("no network\n", stderr);
         std::fflush(stderr);
         ::_exit(0);
@@ -62,15 +62,15 @@ TEST(Watched, KnowsThatAChildDiedThoughItExitedAsIfAllWereWell) {
 }
 
 TEST(Watched, KnowsThatAChildWasKilled) {
-  const Outcome outcome = run_watched([](const Teller&) { return ::raise(SIGSEGV); }, kPatienceS);
+  const Outcome outcome = run_watched([](const Reporter&) { return ::raise(SIGSEGV); }, kPatienceS);
   EXPECT_EQ(outcome.end, End::kDied);
 }
 
 TEST(Watched, EndsAChildThatHangs) {
   const auto began = std::chrono::steady_clock::now();
   const Outcome outcome = run_watched(
-      [](const Teller& teller) -> int {
-        teller.stage("a dead file system");
+      [](const Reporter& reporter) -> int {
+        reporter.stage("a dead file system");
         for (;;) ::pause();
       },
       0.2);
@@ -81,9 +81,9 @@ TEST(Watched, EndsAChildThatHangs) {
 
 TEST(Watched, IsPatientWithEachStageAnew) {
   const Outcome outcome = run_watched(
-      [](const Teller& teller) {
+      [](const Reporter& reporter) {
         for (int i = 0; i < 10; ++i) {
-          teller.stage(std::to_string(i));
+          reporter.stage(std::to_string(i));
           ::usleep(100'000);
         }
         return 3;
@@ -96,7 +96,7 @@ TEST(Watched, IsPatientWithEachStageAnew) {
 TEST(Watched, MakesAnExceptionAnExitCode) {
   testing::internal::CaptureStderr();
   const Outcome outcome = run_watched(
-      [](const Teller&) -> int { throw base::DataError("x.json: is damaged"); }, kPatienceS);
+      [](const Reporter&) -> int { throw base::DataError("x.json: is damaged"); }, kPatienceS);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("trainmark: x.json: is damaged"));
   EXPECT_EQ(outcome.end, End::kReturned);
   EXPECT_EQ(outcome.status, static_cast<int>(base::ExitCode::kData));
@@ -105,9 +105,9 @@ TEST(Watched, MakesAnExceptionAnExitCode) {
 TEST(Watched, GivesStderrBack) {
   testing::internal::CaptureStderr();
   const Outcome outcome = run_watched(
-      [](const Teller& teller) {
+      [](const Reporter& reporter) {
         std::cerr << "kept\n" << std::flush;
-        teller.give_back_stderr();
+        reporter.give_back_stderr();
         std::cerr << "shown\n" << std::flush;
         return 0;
       },

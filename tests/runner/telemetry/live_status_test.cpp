@@ -60,7 +60,7 @@ class LiveFile : public testing::Test {
 TEST_F(LiveFile, HoldsAllThatWasTold) {
   LiveStatusFile file(path_, clock_, 0.01);
   const LiveStatus told = some_status();
-  file.tell(told);
+  file.publish(told);
   ASSERT_TRUE(holds("training"));
   const LiveStatus read = parse_live_status(base::content(path_), path_);
   EXPECT_EQ(read.workload, told.workload);
@@ -84,7 +84,7 @@ TEST_F(LiveFile, HoldsAllThatWasTold) {
 TEST_F(LiveFile, IsRemovedAtTheEnd) {
   {
     LiveStatusFile file(path_, clock_, 0.01);
-    file.tell(some_status());
+    file.publish(some_status());
     ASSERT_TRUE(holds("training"));
   }
   EXPECT_TRUE(fs::is_empty(folder_.path()));
@@ -93,7 +93,7 @@ TEST_F(LiveFile, IsRemovedAtTheEnd) {
 /// A long evaluation has no new status to report.
 TEST_F(LiveFile, GivesSignsOfLifeWhileNothingIsTold) {
   LiveStatusFile file(path_, clock_, 0.01);
-  file.tell(some_status());
+  file.publish(some_status());
   ASSERT_TRUE(holds("training"));
   const auto alive_ms = [&] { return parse_live_status(base::content(path_), path_).alive_ms; };
   const std::int64_t first = alive_ms();
@@ -103,28 +103,28 @@ TEST_F(LiveFile, GivesSignsOfLifeWhileNothingIsTold) {
 TEST_F(LiveFile, TellsANewPhaseBeforeItsPeriodIsOver) {
   LiveStatusFile file(path_, clock_, 2.0);
   LiveStatus status = some_status();
-  file.tell(status);
+  file.publish(status);
   ASSERT_TRUE(holds("training"));
   status.phase = "evaluation";
   const auto began = std::chrono::steady_clock::now();
-  file.tell(status);
+  file.publish(status);
   EXPECT_TRUE(holds("evaluation"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1500));
 }
 
 TEST_F(LiveFile, ThatCannotBeWrittenTellsWhyAndHoldsNobodyUp) {
   LiveStatusFile file((folder_.path() / "nowhere" / "file").string(), clock_, 0.01);
-  file.tell(some_status());
+  file.publish(some_status());
   EXPECT_TRUE(comes([&] { return !file.problem().empty(); }));
   EXPECT_THAT(file.problem(), HasSubstr("cannot be written"));
-  file.tell(some_status());
+  file.publish(some_status());
 }
 
 TEST_F(LiveFile, KeepsALossThatIsNoNumber) {
   LiveStatusFile file(path_, clock_, 0.01);
   LiveStatus status = some_status();
   status.mean_loss = std::nan("");
-  file.tell(status);
+  file.publish(status);
   ASSERT_TRUE(holds("training"));
   EXPECT_TRUE(std::isnan(parse_live_status(base::content(path_), path_).mean_loss));
 }
@@ -136,7 +136,7 @@ TEST(LiveStatus, OfAnotherVersionOrDamagedIsRefused) {
   {
     const base::SystemClock clock;
     LiveStatusFile file(path, clock, 0.01);
-    file.tell(some_status());
+    file.publish(some_status());
     ASSERT_TRUE(comes([&] { return fs::exists(path); }));
     text = base::content(path);
   }

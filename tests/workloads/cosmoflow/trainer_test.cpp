@@ -159,7 +159,7 @@ TEST(DataParallelConfig, IsTheConfigurations) {
       data_parallel_config(cosmoflow::parse_config(base::ObjectReader(object, "test.json")));
   EXPECT_EQ(config.global_batch, 12);
   EXPECT_EQ(config.accumulation, 3);
-  EXPECT_EQ(config.sample_ranks, 8);
+  EXPECT_EQ(config.ranks_per_sample, 8);
   EXPECT_EQ(config.arithmetic.precision, nn::Precision::kF32);
   EXPECT_EQ(config.instruction_set, base::usable_instruction_set());
 }

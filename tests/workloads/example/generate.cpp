@@ -68,7 +68,7 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   return synthetic::declare_generator(
       app, options,
       {[options] { return generate_plan(*options); },
-       [options] { return synthetic::told(generate_points(*options), "files"); }});
+       [options] { return synthetic::generated(generate_points(*options), "files"); }});
 }
 
 }  // namespace example

@@ -93,7 +93,7 @@ class Comparison {
       return;
     }
     auto* const to = reinterpret_cast<nn::Bf16*>(executor.input().data());
-    const std::int64_t points = shape.points();
+    const std::int64_t points = shape.spatial_size();
     for (std::size_t i = 0; i < input_.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       const std::int64_t sample = at / shape.size(), channel = at / points % shape.channels;

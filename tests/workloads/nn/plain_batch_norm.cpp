@@ -36,7 +36,7 @@ Moments moments_for(const Operation& op, const Options& options, const Array& sr
     const auto s = static_cast<std::size_t>(op.statistics);
     return {at(options.running_mean[s], c), at(options.running_variance[s], c)};
   }
-  return group_moments(src, op.dst.channels, op.dst.points(), first, options.group_size, c);
+  return group_moments(src, op.dst.channels, op.dst.spatial_size(), first, options.group_size, c);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Moments moments_for(const Operation& op, const Options& options, const Array& sr
 void batch_norm(const Operation& op, const std::vector<Array>& parameters, const Options& options,
                 const Array& src, const Array* residual, Array& dst, Pass& pass) {
   const std::int64_t channels = op.dst.channels;
-  const std::int64_t points = op.dst.points();
+  const std::int64_t points = op.dst.spatial_size();
   const auto s = static_cast<std::size_t>(op.statistics);
   const double groups = static_cast<double>(options.batch / options.group_size);
   const double count = static_cast<double>(options.group_size * points);
@@ -72,7 +72,7 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
                          const Options& options, const Array& src, const Array& dst,
                          const Array& diff_dst, Array& diff_src, Array* diff_residual, Pass& pass) {
   const std::int64_t channels = op.dst.channels;
-  const std::int64_t points = op.dst.points();
+  const std::int64_t points = op.dst.spatial_size();
   const double count = static_cast<double>(options.group_size * points);
   Array& diff_gamma = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
   Array& diff_beta = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];

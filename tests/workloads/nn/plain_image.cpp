@@ -36,7 +36,7 @@ template <class Body>
 void for_each_image_product(const Network& net, const Operation& op, std::int64_t batch,
                             const Body& body) {
   const nn::SampleShape& in = net.shape(op.src);
-  const std::int64_t points = in.points(), made = op.dst.points();
+  const std::int64_t points = in.spatial_size(), made = op.dst.spatial_size();
   const std::int64_t taps = op.kernel[0] * op.kernel[1];
   const bool is_depthwise = op.kind == OperationKind::kDepthwise;
   const auto each = [&](std::int64_t src, std::int64_t dst, std::int64_t tap) {
@@ -67,7 +67,7 @@ template <class Body>
 void for_each_part(const Network& net, const Operation& op, std::int64_t batch, const Body& body) {
   std::vector<nn::ValueId> values = {op.src};
   values.insert(values.end(), op.others.begin(), op.others.end());
-  const std::int64_t points = op.dst.points();
+  const std::int64_t points = op.dst.spatial_size();
   std::int64_t first = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t channels = net.shape(values[i]).channels;
@@ -101,7 +101,7 @@ Array image_values(const Network& net, const Operation& op, const std::vector<Ar
     for_each_part(net, op, batch,
                   [&](auto i, auto from, auto to) { at(dst, to) = at(*sources[i], from); });
   } else if (op.kind == OperationKind::kSpread) {
-    const std::int64_t points = op.dst.points();
+    const std::int64_t points = op.dst.spatial_size();
     for (std::int64_t e = 0; e < static_cast<std::int64_t>(dst.size()); ++e) {
       const double value =
           spread_value(op, parameters, at(src, e / points), e / points % op.dst.channels);
@@ -128,7 +128,7 @@ void image_backward(const Network& net, const Operation& op, const std::vector<A
       at(*diff_sources[i], from) += at(diff_dst, to);
     });
   } else if (op.kind == OperationKind::kSpread) {
-    const std::int64_t points = op.dst.points();
+    const std::int64_t points = op.dst.spatial_size();
     for (std::int64_t e = 0; e < static_cast<std::int64_t>(diff_dst.size()); ++e) {
       const std::int64_t from = e / points, channel = from % op.dst.channels;
       if (spread_value(op, parameters, at(src, from), channel) <= 0.0) continue;

@@ -54,8 +54,8 @@ struct Sizes {
       : n(batch),
         ci(net.shape(op.src).channels),
         co(op.dst.channels),
-        pi(net.shape(op.src).points()),
-        po(op.dst.points()),
+        pi(net.shape(op.src).spatial_size()),
+        po(op.dst.spatial_size()),
         taps(product(op.kernel)) {}
 };
 
@@ -213,14 +213,16 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
   for (std::size_t i = inputs; i < net.operations().size(); ++i) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
-    Array dst(static_cast<std::size_t>(options.batch * op.dst.channels * op.dst.points()), 0.0);
+    Array dst(static_cast<std::size_t>(options.batch * op.dst.channels * op.dst.spatial_size()),
+              0.0);
     std::vector<std::int64_t> winners;
     if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
       convolution(net, op, outputs_first(op, parameter(parameters, op.weights)), src, options.batch,
                   dst);
       if (op.bias >= 0) {
         for (std::int64_t e = 0; e < options.batch * op.dst.size(); ++e) {
-          at(dst, e) += at(parameter(parameters, op.bias), e / op.dst.points() % op.dst.channels);
+          at(dst, e) +=
+              at(parameter(parameters, op.bias), e / op.dst.spatial_size() % op.dst.channels);
         }
       }
       for (double& value : dst) value = op.relu && value < 0.0 ? 0.0 : value;
@@ -236,7 +238,7 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
     } else if (op.kind == OperationKind::kMaxPool) {
       max_pool(net, op, src, options.batch, dst, winners);
     } else if (op.kind == OperationKind::kGlobalAveragePool) {
-      const std::int64_t points = net.shape(op.src).points();
+      const std::int64_t points = net.shape(op.src).spatial_size();
       for (std::size_t e = 0; e < src.size(); ++e) {
         dst[e / static_cast<std::size_t>(points)] += src[e] / static_cast<double>(points);
       }
@@ -284,7 +286,7 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
       pass.parameter_gradients[static_cast<std::size_t>(op.weights)] = inputs_first(op, diff_w);
       for (std::int64_t e = 0; op.bias >= 0 && e < options.batch * op.dst.size(); ++e) {
         at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)],
-           e / op.dst.points() % op.dst.channels) += at(diff_dst, e);
+           e / op.dst.spatial_size() % op.dst.channels) += at(diff_dst, e);
       }
     } else if (op.kind == OperationKind::kDotInteraction) {
       interaction_backward(net, op, src, pass.values[static_cast<std::size_t>(*op.features)],
@@ -304,7 +306,7 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
       max_pool(net, op, src, options.batch, dst, winners);
       for (std::size_t e = 0; e < winners.size(); ++e) at(diff_src, winners[e]) += diff_dst[e];
     } else if (op.kind == OperationKind::kGlobalAveragePool) {
-      const auto points = static_cast<std::size_t>(net.shape(op.src).points());
+      const auto points = static_cast<std::size_t>(net.shape(op.src).spatial_size());
       for (std::size_t e = 0; e < diff_src.size(); ++e)
         diff_src[e] += diff_dst[e / points] / static_cast<double>(points);
     } else {

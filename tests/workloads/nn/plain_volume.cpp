@@ -17,7 +17,8 @@ using nn::SampleShape;
 template <class Body>
 void for_each_volume_product(const SampleShape& in, std::int64_t out, std::int64_t batch,
                              const Body& body) {
-  const std::int64_t points = in.points(), d = in.spatial[0], h = in.spatial[1], w = in.spatial[2];
+  const std::int64_t points = in.spatial_size(), d = in.spatial[0], h = in.spatial[1],
+                     w = in.spatial[2];
   for (std::int64_t p = 0; p < points; ++p) {
     for (std::int64_t k = 0; k < 27; ++k) {
       const std::int64_t z = p / (h * w) + k / 9 - 1, y = p / w % h + k / 3 % 3 - 1;
@@ -49,7 +50,7 @@ VolumePass volume_pass(const Network& net, const Operation& op,
   const SampleShape& in = net.shape(op.src);
   const Array& bias = parameter(parameters, op.bias);
   const auto out = static_cast<std::int64_t>(bias.size());
-  const std::int64_t points = in.points(), pooled = points / 8;
+  const std::int64_t points = in.spatial_size(), pooled = points / 8;
   const std::int64_t h = in.spatial[1], w = in.spatial[2];
   Array sums(static_cast<std::size_t>(batch * out * points), 0.0);
   const Array& weights = parameter(parameters, op.weights);
@@ -95,12 +96,12 @@ void volume_backward(const Network& net, const Operation& op, const std::vector<
   const SampleShape& in = net.shape(op.src);
   const auto out = static_cast<std::int64_t>(parameter(parameters, op.bias).size());
   const VolumePass inside = volume_pass(net, op, parameters, src, batch);
-  Array diff_sums(static_cast<std::size_t>(batch * out * in.points()), 0.0);
+  Array diff_sums(static_cast<std::size_t>(batch * out * in.spatial_size()), 0.0);
   Array& diff_bias = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];
   for (std::size_t i = 0; i < diff_dst.size(); ++i) {
     const double gradient = diff_dst[i] * inside.slopes[i];
     at(diff_sums, inside.winners[i]) += gradient;
-    at(diff_bias, inside.winners[i] / in.points() % out) += gradient;
+    at(diff_bias, inside.winners[i] / in.spatial_size() % out) += gradient;
   }
   const Array& weights = parameter(parameters, op.weights);
   Array& diff_weights = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];

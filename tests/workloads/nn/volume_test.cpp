@@ -107,7 +107,8 @@ class Volumes : public testing::TestWithParam<VolumeShape> {
   Volumes()
       : net_(network_of(GetParam())),
         parameters_(volume_parameters(net_)),
-        input_(noise(GetParam().batch * net_.shape(0).channels * net_.shape(0).points(), 1.0, 3)),
+        input_(noise(GetParam().batch * net_.shape(0).channels * net_.shape(0).spatial_size(), 1.0,
+                     3)),
         upstream_(noise(GetParam().batch * 3, 1.0, 5)) {
     for (double& value : input_) value = to_bf16(value);
   }

@@ -24,7 +24,7 @@ TEST(BatchSplit, DisclosesWhatARankHasOfAPass) {
   facts = disclosure_of(config, split_batch(config, 3));
   EXPECT_EQ(facts.linear, "bfloat16");
   EXPECT_EQ(facts.communication, "fp32");
-  config.sample_ranks = 2;
+  config.ranks_per_sample = 2;
   facts = disclosure_of(config, split_batch(config, 4));
   EXPECT_EQ(facts.communication, "bfloat16");
   EXPECT_EQ(facts.context_ranks, 2);

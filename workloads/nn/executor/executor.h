@@ -137,7 +137,7 @@ class Executor {
   /// Seconds of each of layers() since time_layers() or the last call.
   std::vector<LayerSeconds> take_layer_seconds();
   /// From now on notifies `listener`, which outlives this, of all layers' work.
-  void tell_layers(LayerListener& listener) { layer_listener_ = &listener; }
+  void set_layer_listener(LayerListener& listener) { layer_listener_ = &listener; }
   /// Bytes by use: weights, their copies in other layouts, gradients, activations and scratch (the
   /// shared block), and what the block's buffers would take unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;

@@ -75,7 +75,7 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       columns_(planner.row_layout(planner.value_desc(operation.src)),
                channel_layout(planner.value_desc(operation.src)).padded_channels(), factors_),
       observes_forward_(planner.observes(Pass::kForward)) {
-  factors_.plan(operation, columns_.padded(), operation.dst.points());
+  factors_.plan(operation, columns_.padded(), operation.dst.spatial_size());
   output_.plan(operation, planner, factors_);
   const dnnl::memory::desc parameter = plain_desc({operation.dst.channels});
   planner.set_parameter_desc(operation.weights, parameter);

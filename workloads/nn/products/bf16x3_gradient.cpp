@@ -43,14 +43,14 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 bool Bf16x3Gradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                               const Planner& planner) {
   return supports_bf16x3(problem, layouts, planner) && problem.is_pointwise() &&
-         WeightsSplit::fits(blocks_of(problem, Side::kDestination),
-                            blocks_of(problem, Side::kSource), planner.threads());
+         WeightsSplit::applies(blocks_of(problem, Side::kDestination),
+                               blocks_of(problem, Side::kSource), planner.threads());
 }
 
 Bf16x3Gradient::Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem,
                                const ValuePlace& src, const ValuePlace& diff_dst) {
   weights_ = problem.operation().weights;
-  points_ = problem.image_of(Side::kSource).points();
+  points_ = problem.image_of(Side::kSource).spatial_size();
   in_ = blocks_of(problem, Side::kSource);
   out_ = blocks_of(problem, Side::kDestination);
   split_ = {out_, in_, planner.threads(), true};

@@ -87,7 +87,7 @@ Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem
   written_ = is_forward ? dst : src;
   reads_in_ = !is_reverse;
   if (problem.is_pointwise()) {  // the whole image is one row
-    const std::int64_t points = problem.image_of(Side::kSource).points();
+    const std::int64_t points = problem.image_of(Side::kSource).spatial_size();
     rows_ = Bf16x3Axis::of_points(1);
     columns_ = Bf16x3Axis::of_points(points);
   } else {

@@ -91,7 +91,7 @@ class ConvolutionPoolLayer final : public Layer {
 Volume volume_of(const Operation& operation, const SampleShape& src) {
   const std::vector<std::int64_t>& extents = src.spatial;
   return {extents[0], extents[1], extents[2], src.channels,
-          operation.dst.spatial.empty() ? operation.dst.channels * 8 / src.points()
+          operation.dst.spatial.empty() ? operation.dst.channels * 8 / src.spatial_size()
                                         : operation.dst.channels};
 }
 

@@ -201,7 +201,7 @@ std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
   if (!all_are(operation_.stride, 1) || !all_are(skipped_, 0)) return 0;
   if (std::min(from_.channels, to_.channels) < kLeastChannels) return 0;
   std::int64_t tiles = samples * phases_.count();
-  const std::int64_t points = tiles * to_.points();
+  const std::int64_t points = tiles * to_.spatial_size();
   for (const std::int64_t extent : to_.spatial) tiles *= base::ceil_div(extent, kSide);
   return 10 * tiles * kSide * kSide <= 14 * points ? tiles : 0;
 }

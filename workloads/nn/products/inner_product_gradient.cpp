@@ -17,9 +17,9 @@ std::int64_t blocks_in(const InnerProductGradient::Shape& shape) {
 
 }  // namespace
 
-bool InnerProductGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
+bool InnerProductGradient::applies(const Shape& shape, int threads, const Kernels& kernels) {
   return kernels.has_pairs() && shape.out % kPanelChannels == 0 &&
-         WeightsSplit::fits(shape.out / kPanelChannels, blocks_in(shape), threads);
+         WeightsSplit::applies(shape.out / kPanelChannels, blocks_in(shape), threads);
 }
 
 InnerProductGradient::InnerProductGradient(const Shape& shape, int threads, const Kernels& kernels)

@@ -18,7 +18,7 @@ class InnerProductGradient {
     std::int64_t rows = 0, in = 0, out = 0;  ///< out: a multiple of 64
   };
   /// Whether `threads` threads can share the work evenly, and the CPU has the instructions.
-  static bool fits(const Shape& shape, int threads, const Kernels& kernels);
+  static bool applies(const Shape& shape, int threads, const Kernels& kernels);
   InnerProductGradient(const Shape& shape, int threads, const Kernels& kernels);
 
   /// Bytes of the memory that run() works in.

@@ -185,7 +185,7 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
 void InnerProductLayer::plan_weights_gradient(Planner& planner) {
   const InnerProductGradient::Shape shape = {batch_, in_, out_};
   if (compute_ == memory::data_type::bf16 && weights_desc_ == rows_gradient_desc(out_, in_) &&
-      InnerProductGradient::fits(shape, planner.threads(), kernels_)) {
+      InnerProductGradient::applies(shape, planner.threads(), kernels_)) {
     product_.emplace(shape, planner.threads(), kernels_);
     scratch_buffer_ =
         planner.temporary(product_->scratch_bytes(), planner.backward_moment(), "scratchpads");

@@ -213,7 +213,7 @@ std::span<const LayerRow> layer_rows() { return kLayerRows; }
 Method layer_method(const Operation& operation, const Planner& planner) {
   for (const LayerRow& row : kLayerRows) {
     if (row.kind == operation.kind && planner.kernels().set >= row.needs &&
-        row.suits(operation, planner)) {
+        row.applies(operation, planner)) {
       return row.method;
     }
   }

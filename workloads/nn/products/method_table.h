@@ -16,7 +16,7 @@ struct LayerRow {
   OperationKind kind;
   Method method;
   base::InstructionSet needs;
-  bool (*suits)(const Operation& operation, const Planner& planner);
+  bool (*applies)(const Operation& operation, const Planner& planner);
   const char* measured;
 };
 std::span<const LayerRow> layer_rows();

@@ -29,7 +29,7 @@ PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
 
 std::int64_t PieceCut::units() const {
   if (kind_ == Kind::kRows) return base::ceil_div(problem_->rows(), unit_rows_);
-  return problem_->operation().dst.points();
+  return problem_->operation().dst.spatial_size();
 }
 
 Slices PieceCut::cut(std::int64_t units) const { return {units, base::ceil_div(units, most_)}; }

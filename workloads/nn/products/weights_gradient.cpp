@@ -61,7 +61,7 @@ WindowShape lines_of_pixels(std::int64_t pixels, std::int64_t in, std::int64_t o
 
 WindowShape shape_for_pairs(const ConvolutionProblem& problem) {
   if (!problem.is_pointwise()) return windows_of(problem);
-  return lines_of_pixels(to_of(problem).points(), from_of(problem).channels,
+  return lines_of_pixels(to_of(problem).spatial_size(), from_of(problem).channels,
                          to_of(problem).channels);
 }
 
@@ -92,11 +92,11 @@ bool WeightsGradient::supports(Method method, const ConvolutionProblem& problem,
   const bool is_of_volumes = problem.operation().kernel.size() > 2;
   if (method == Method::kPairs) {
     return (problem.is_pointwise() || !is_of_volumes) &&
-           PairGradient::fits(shape_for_pairs(problem), threads, kernels);
+           PairGradient::applies(shape_for_pairs(problem), threads, kernels);
   }
   return !is_of_volumes &&
-         TileGradient::fits(windows_of(problem), sharing_of(method),
-                            planner.backward_slices().sizes().back(), threads, kernels);
+         TileGradient::applies(windows_of(problem), sharing_of(method),
+                               planner.backward_slices().sizes().back(), threads, kernels);
 }
 
 WeightsGradient::WeightsGradient(Planner& planner, Method method, const ConvolutionProblem& problem,

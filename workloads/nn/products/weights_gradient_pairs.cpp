@@ -14,10 +14,11 @@ struct PairGradient::Piece {
   std::vector<GemmOffsets> offsets;  ///< of lines of `from`, and of those of `to`
 };
 
-bool PairGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
+bool PairGradient::applies(const WindowShape& shape, int threads, const Kernels& kernels) {
   if (!kernels.has_pairs()) return false;
   if (shape.in % kLanes != 0 || shape.out % (PairGemm::kPanels * kLanes) != 0) return false;
-  return WeightsSplit::fits(shape.out / (PairGemm::kPanels * kLanes), shape.in / kLanes, threads);
+  return WeightsSplit::applies(shape.out / (PairGemm::kPanels * kLanes), shape.in / kLanes,
+                               threads);
 }
 
 /// Pieces are sized so that a panel's pairs stay in the L1 cache while they are multiplied with all

@@ -19,7 +19,7 @@ namespace nn {
 class PairGradient {
  public:
   /// Whether `threads` threads can share the work about evenly, and the CPU has the instructions.
-  static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
+  static bool applies(const WindowShape& shape, int threads, const Kernels& kernels);
   PairGradient(const WindowShape& shape, int threads, const Kernels& kernels);
 
   /// Bytes of the memory that run() works in.

@@ -28,12 +28,12 @@ struct TileGradient::Piece {
   std::int64_t tiles() const { return base::ceil_div(count, TileGemm::kRows); }
 };
 
-bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t samples,
-                        int threads, const Kernels& kernels) {
+bool TileGradient::applies(const WindowShape& shape, Sharing sharing, std::int64_t samples,
+                           int threads, const Kernels& kernels) {
   if (!kernels.has_tiles()) return false;
   if (sharing == Sharing::kChannels) {
-    return WeightsSplit::fits(base::ceil_div(shape.out, TileGemm::kPanels * kLanes),
-                              base::ceil_div(shape.in, kLanes), threads);
+    return WeightsSplit::applies(base::ceil_div(shape.out, TileGemm::kPanels * kLanes),
+                                 base::ceil_div(shape.in, kLanes), threads);
   }
   const std::int64_t points = samples * shape.rows.to * shape.columns.to;
   return WeightsSplit::is_even(base::ceil_div(points, kStripPoints), threads);

@@ -25,8 +25,8 @@ class TileGradient {
     kPixels,    ///< threads divide strips of pixels, whose sums are then added
   };
   /// Whether `threads` threads can share `samples` samples about evenly, and the CPU has tiles.
-  static bool fits(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
-                   const Kernels& kernels);
+  static bool applies(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
+                      const Kernels& kernels);
   /// Whether the sums of a strip of pixels are small compared with what is read for them.
   static bool are_sums_few(const WindowShape& shape);
   /// For up to `samples` samples at a time.

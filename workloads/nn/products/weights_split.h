@@ -18,7 +18,7 @@ class WeightsSplit {
     std::int64_t blocks() const { return end_block - first_block; }
   };
   WeightsSplit() = default;
-  /// REQUIRES: fits(). Divides the kind that leaves the smaller largest share; in a tie, divides
+  /// REQUIRES: applies(). Divides the kind that leaves the smaller largest share; in a tie, divides
   /// blocks if `blocks_cost_more` to pack, as each thread packs all of the other kind.
   WeightsSplit(std::int64_t panels, std::int64_t blocks, int threads, bool blocks_cost_more)
       : panels_(panels), blocks_(blocks), threads_(threads) {
@@ -30,7 +30,7 @@ class WeightsSplit {
   static bool is_even(std::int64_t count, int threads) {
     return 4 * largest(count, threads) * threads <= 5 * count;
   }
-  static bool fits(std::int64_t panels, std::int64_t blocks, int threads) {
+  static bool applies(std::int64_t panels, std::int64_t blocks, int threads) {
     return is_even(panels, threads) || is_even(blocks, threads);
   }
   Part of(int thread) const {

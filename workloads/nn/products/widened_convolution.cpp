@@ -15,7 +15,7 @@ using enum ConvolutionProduct;
 /// Floats of a sample as products read or write it, padding channels included.
 std::int64_t sample_floats(const memory::desc& values, const ConvolutionProblem& problem,
                            Side side) {
-  return channel_layout(values).padded_channels() * problem.image_of(side).points() *
+  return channel_layout(values).padded_channels() * problem.image_of(side).spatial_size() *
          problem.phases_of(side).count();
 }
 
@@ -32,7 +32,7 @@ PieceSizes piece_sizes(bool is_winograd, const memory::desc& weights) {
 
 }  // namespace
 
-bool WidenedValue::fits(const memory::desc& values) {
+bool WidenedValue::applies(const memory::desc& values) {
   const ChannelLayout layout = channel_layout(values);
   return layout.row_stride == layout.width &&
          (layout.padded || layout.channels % layout.width == 0);
@@ -177,8 +177,8 @@ void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut
 bool WidenedForward::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                               const Planner& /*planner*/) {
   return problem.compute() == memory::data_type::f32 &&
-         layouts.src.data_type() == memory::data_type::bf16 && WidenedValue::fits(layouts.src) &&
-         WidenedValue::fits(layouts.dst);
+         layouts.src.data_type() == memory::data_type::bf16 && WidenedValue::applies(layouts.src) &&
+         WidenedValue::applies(layouts.dst);
 }
 
 WidenedForward::WidenedForward(Planner& planner, const ConvolutionProblem& of,

@@ -18,7 +18,7 @@ namespace nn {
 class WidenedValue {
  public:
   /// Whether values of this layout are supported.
-  static bool fits(const dnnl::memory::desc& values);
+  static bool applies(const dnnl::memory::desc& values);
   /// `products`: those that read or write the value piece by piece.
   void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, Side side,
             const std::vector<ConvolutionProduct>& products, int moment);

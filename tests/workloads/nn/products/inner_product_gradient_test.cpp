@@ -90,12 +90,12 @@ TEST(InnerProductGradient, CutsManyChannelsIntoPiecesThatFitTheCache) {
 }
 
 TEST(InnerProductGradient, RefusesWhatItCannotShareOut) {
-  EXPECT_TRUE(InnerProductGradient::fits({9, 64, 64}, 4, pair_kernels()));
-  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 64}, 3, pair_kernels()));
-  EXPECT_FALSE(InnerProductGradient::fits({9, 64, 80}, 1, pair_kernels()));
-  EXPECT_TRUE(InnerProductGradient::fits({1, 24, 64}, 1, pair_kernels()));
+  EXPECT_TRUE(InnerProductGradient::applies({9, 64, 64}, 4, pair_kernels()));
+  EXPECT_FALSE(InnerProductGradient::applies({9, 64, 64}, 3, pair_kernels()));
+  EXPECT_FALSE(InnerProductGradient::applies({9, 64, 80}, 1, pair_kernels()));
+  EXPECT_TRUE(InnerProductGradient::applies({1, 24, 64}, 1, pair_kernels()));
   EXPECT_FALSE(
-      InnerProductGradient::fits({9, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+      InnerProductGradient::applies({9, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
 }
 
 }  // namespace

@@ -47,17 +47,17 @@ TEST(PairGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(PairGradient, RefusesWhatItCannotShareOut) {
-  const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
+  const auto applies = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return PairGradient::fits({rows, rows, in, out}, threads, pair_kernels());
+    return PairGradient::applies({rows, rows, in, out}, threads, pair_kernels());
   };
-  EXPECT_TRUE(fits(64, 64, 4));
-  EXPECT_FALSE(fits(64, 64, 3));
-  EXPECT_TRUE(fits(48, 128, 2));
-  EXPECT_FALSE(fits(64, 80, 1));
-  EXPECT_FALSE(fits(24, 64, 1));
+  EXPECT_TRUE(applies(64, 64, 4));
+  EXPECT_FALSE(applies(64, 64, 3));
+  EXPECT_TRUE(applies(48, 128, 2));
+  EXPECT_FALSE(applies(64, 80, 1));
+  EXPECT_FALSE(applies(24, 64, 1));
   EXPECT_FALSE(
-      PairGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+      PairGradient::applies({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
 }
 
 }  // namespace

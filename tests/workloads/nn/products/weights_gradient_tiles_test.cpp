@@ -52,18 +52,18 @@ TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(TileGradient, RefusesWhatItCannotShareOut) {
-  const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
+  const auto applies = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return TileGradient::fits({rows, rows, in, out}, Sharing::kChannels, 1, threads,
-                              tile_kernels());
+    return TileGradient::applies({rows, rows, in, out}, Sharing::kChannels, 1, threads,
+                                 tile_kernels());
   };
-  EXPECT_TRUE(fits(64, 64, 4));
-  EXPECT_FALSE(fits(64, 64, 3));
-  EXPECT_TRUE(fits(80, 64, 3)) << "2, 2 and 1 block";
-  EXPECT_TRUE(fits(40, 80, 1));
-  EXPECT_FALSE(fits(40, 80, 4)) << "3 blocks, 2 groups of panels";
-  EXPECT_FALSE(TileGradient::fits({{}, {}, 64, 64}, Sharing::kChannels, 1, 1,
-                                  nn::kernels(base::InstructionSet::kBaseline)));
+  EXPECT_TRUE(applies(64, 64, 4));
+  EXPECT_FALSE(applies(64, 64, 3));
+  EXPECT_TRUE(applies(80, 64, 3)) << "2, 2 and 1 block";
+  EXPECT_TRUE(applies(40, 80, 1));
+  EXPECT_FALSE(applies(40, 80, 4)) << "3 blocks, 2 groups of panels";
+  EXPECT_FALSE(TileGradient::applies({{}, {}, 64, 64}, Sharing::kChannels, 1, 1,
+                                     nn::kernels(base::InstructionSet::kBaseline)));
 }
 
 TEST(TileGradient, OfStripsIsThePlainSum) {
@@ -88,15 +88,15 @@ TEST(TileGradient, OfStripsHasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(TileGradient, OfStripsServesManyPixelsOfFewChannels) {
-  const auto fits = [](std::int64_t channels, std::int64_t points, int threads) {
+  const auto applies = [](std::int64_t channels, std::int64_t points, int threads) {
     const nn::WindowAxis line = axis(points, 1, 1, 0, 0);
-    return TileGradient::fits({{}, line, channels, channels}, Sharing::kPixels, 2, threads,
-                              tile_kernels());
+    return TileGradient::applies({{}, line, channels, channels}, Sharing::kPixels, 2, threads,
+                                 tile_kernels());
   };
-  EXPECT_TRUE(fits(128, 4 * 4096, 2));
-  EXPECT_TRUE(fits(128, 4 * 4096, 8));
-  EXPECT_FALSE(fits(128, 4 * 4096, 6)) << "2 of 8 strips, and 1";
-  EXPECT_FALSE(fits(128, 2048, 2)) << "one strip";
+  EXPECT_TRUE(applies(128, 4 * 4096, 2));
+  EXPECT_TRUE(applies(128, 4 * 4096, 8));
+  EXPECT_FALSE(applies(128, 4 * 4096, 6)) << "2 of 8 strips, and 1";
+  EXPECT_FALSE(applies(128, 2048, 2)) << "one strip";
   EXPECT_TRUE(TileGradient::are_sums_few({{}, axis(4096, 1, 1, 0, 0), 128, 128}));
   EXPECT_FALSE(TileGradient::are_sums_few({{}, axis(4096, 1, 1, 0, 0), 728, 728}))
       << "more weights than a strip is worth";
