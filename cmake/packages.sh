@@ -24,8 +24,17 @@ groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute
   slurm-wlm munge shellcheck zsh groff"
 # To compare with the reference framework and scikit-learn. Tests that need them are skipped without them.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
+# The tools that files of configs/integrations are for, and what makes Debian packages. Tests skip those that are absent.
+# Only one of lmod and environment-modules can be installed.
+groups[integrations]="jube prometheus dpkg-dev file"
+case $(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME-}") in
+  bookworm) groups[integrations]+=" lmod" ;;
+  *) groups[integrations]+=" environment-modules" ;;
+esac
+# To build and test with MPICH in place of Open MPI: preset mpich.
+groups[mpich]="libmpich-dev mpich libhdf5-mpich-dev"
 # For ./check --all.
-groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format"
+groups[thorough]="lintian valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format"
 
 packages_of() {
   local group package

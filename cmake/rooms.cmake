@@ -7,6 +7,8 @@ target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-r
 target_include_directories(project_options INTERFACE ${CMAKE_SOURCE_DIR})
 # MPI's C++ bindings were removed from the standard. Their headers cause warnings and need another library.
 target_compile_definitions(project_options INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+# HDF5 1.12 gave some structs new forms under their old names.
+target_compile_definitions(project_options INTERFACE H5_USE_110_API)
 if(TRAINMARK_WERROR)
   target_compile_options(project_options INTERFACE -Werror)
 endif()

@@ -67,14 +67,15 @@ std::string names_of(const std::vector<WorkloadEntry>& workloads,
 }
 
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
-                                   const std::string& name, const std::string& where) {
+                                   const std::string& name, std::string_view where) {
   std::vector<std::string> names;
   for (const WorkloadEntry& entry : workloads) {
     if (entry.name == name) return entry;
     names.emplace_back(entry.name);
   }
-  std::string message = where + (name.empty() ? std::string(": expected the name of a workload")
-                                              : ": no workload is called '" + name + "'");
+  std::string message =
+      std::string(where) + (name.empty() ? std::string(": expected the name of a workload")
+                                         : ": no workload is called '" + name + "'");
   const std::string near = base::nearest_name(name, names);
   if (!near.empty()) message += "; did you mean '" + near + "'?";
   message += " (there are:";

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runner/run_config.h"
@@ -42,6 +43,6 @@ inline std::string for_whom(const std::string& names) { return names.empty() ? "
 /// The entry called `name`. Throws ConfigError with the nearest name; the message begins with
 /// `where`.
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
-                                   const std::string& name, const std::string& where);
+                                   const std::string& name, std::string_view where);
 
 }  // namespace runner

@@ -25,9 +25,9 @@ constexpr char kSoftwareNotes[] = "sw_notes";
 constexpr char kNodes[] = "number_of_nodes";
 
 /// The member at `path` ("machine/cpu_model"); null if absent.
-const Json& at(const Json& node, const std::string& path) {
+const Json& at(const Json& node, std::string_view path) {
   static const Json kNothing;
-  const Json::json_pointer pointer("/" + path);
+  const Json::json_pointer pointer("/" + std::string(path));
   return node.contains(pointer) ? node.at(pointer) : kNothing;
 }
 

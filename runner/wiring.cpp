@@ -91,7 +91,10 @@ std::string version() {
   const json build = base::build_facts();
   const auto text = [&build](const char* key) { return build.value(key, "unknown"); };
   std::string lines = "trainmark " + text("version") + " (" + text("revision") + ")\n";
-  lines += "compiler: " + text("compiler") + ", " + text("build_type") + "\n";
+  lines += "built on: " + text("system") + ", for " + text("target") + "\n";
+  lines += "built with: " + text("built_with") + "\n";
+  lines +=
+      "compiler: " + text("compiler") + ", " + text("build_type") + ", " + text("flags") + "\n";
   lines += "instruction set: " + base::to_string(base::usable_instruction_set()) + "\n";
   const json numbers = libraries();
   for (const auto& [name, number] : numbers.items()) {

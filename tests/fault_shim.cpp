@@ -1,5 +1,5 @@
 // A library for LD_PRELOAD that kills a program, or denies it disk space, at an exact moment.
-// TRAINMARK_TEST_FAULT="<rank>:<what>:<n>" selects the fault; the rank is Open MPI's. What:
+// TRAINMARK_TEST_FAULT="<rank>:<what>:<n>" selects the fault; the rank is the launcher's. What:
 //   part     SIGKILL in the n-th call that opens, writes, truncates or syncs a file *.part; half of
 //            a write is done then
 //   rename   SIGKILL before the n-th rename of such a file
@@ -36,7 +36,7 @@ struct Plan {
 
 Plan read_plan() {
   Plan plan;
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* rank = std::getenv(MPIEXEC_RANK);
   plan.rank = rank == nullptr ? 0 : std::atoi(rank);
   plan.counts = std::getenv("TRAINMARK_TEST_COUNTS");
   const char* fault = std::getenv("TRAINMARK_TEST_FAULT");

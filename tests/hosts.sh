@@ -73,6 +73,9 @@ case ${1-} in
     others=$(IFS=+ && echo "${holders[*]:1}")
     export OMPI_MCA_plm_rsh_agent="$self --on-host $others" OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
       OMPI_MCA_btl_tcp_if_include="$network.0/24" OMPI_MCA_oob_tcp_if_include="$network.0/24"
+    # The names that Open MPI 5 has for them.
+    export PRTE_MCA_plm_ssh_agent=$OMPI_MCA_plm_rsh_agent PRTE_MCA_plm_ssh_no_tree_spawn=1 \
+      PRTE_MCA_prte_if_include="$network.0/24"
     "$@"
     ;;
   *)

@@ -1,5 +1,6 @@
 // Starts programs from a shell, alone or under the launcher, and reports how they ended. MPIEXEC is
-// the launcher's path.
+// the launcher's path, MPIEXEC_OPTIONS
+// what lets ranks share processors, MPIEXEC_RANK the variable that holds a rank's number.
 #pragma once
 
 #include <sys/wait.h>
@@ -64,8 +65,8 @@ inline Ended shell(const std::string& command, const fs::path& folder) {
 inline std::string mpirun(int ranks, const std::string& options = "") {
   const std::string allow =
       ::getuid() == 0 ? "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
-  return allow + MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) + " " +
-         options + (options.empty() ? "" : " ");
+  return allow + MPIEXEC " " MPIEXEC_OPTIONS " -n " + std::to_string(ranks) + " " + options +
+         (options.empty() ? "" : " ");
 }
 
 /// Processes whose command line mentions `folder` and whose environment, if given, contains
@@ -89,7 +90,7 @@ inline std::vector<pid_t> processes(const fs::path& folder, const std::string& e
 
 /// The process of `rank` of the job in `folder`; 0 if there is none.
 inline pid_t process_of(int rank, const fs::path& folder) {
-  const std::string variable = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+  const std::string variable = MPIEXEC_RANK "=" + std::to_string(rank);
   const auto found = processes(folder, variable + '\0');
   return found.empty() ? 0 : found.back();
 }

@@ -219,7 +219,9 @@ base::Command status_command() {
   base::Command command;
   command.name = "status";
   command.summary = "runs in progress: epoch, quality, speed, where the time went, and the end";
-  command.example = "trainmark status results --follow";
+  command.example =
+      "trainmark status results --follow\n"
+      "  trainmark status results --openmetrics trainmark.prom";
   command.declare = [](CLI::App& app) -> base::Command::Action {
     const auto options = std::make_shared<StatusOptions>();
     app.add_option("DIR", options->paths,
@@ -231,6 +233,9 @@ base::Command status_command() {
         ->check(CLI::Range(0.1, 86400.0))
         ->capture_default_str();
     add_json_option(app, options->json, "what is seen");
+    app.add_option("--openmetrics", options->openmetrics,
+                   "write the figures to this file as metrics, for Prometheus' textfile collector "
+                   "(FILE.prom) or for OpenMetrics; with --follow again at each refresh");
     return [options](runner::Communicator*) {
       const base::SystemClock clock;
       const auto sleep = [](double seconds) {

@@ -13,6 +13,7 @@
 #include "analysis/live_run.h"
 #include "analysis/numbers.h"
 #include "analysis/report/json/optional.h"
+#include "analysis/report/openmetrics/status.h"
 #include "analysis/report/text/page.h"
 #include "runner/base/printable.h"
 #include "runner/base/units.h"
@@ -200,8 +201,10 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   if (options.follow && !options.json.empty()) {
     throw ConfigError("status: --json tells once; expected no --follow with it");
   }
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, {options.paths.begin(), options.paths.end()});
+  require_files({{"--json", options.json}, {"--openmetrics", options.openmetrics}});
+  for (const std::string& file : {options.json, options.openmetrics}) {
+    if (file.empty() || file == kStandardOutput) continue;
+    refuse_to_overwrite(file, {options.paths.begin(), options.paths.end()});
   }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
   LiveRuns all(options.paths);
@@ -226,6 +229,10 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
     end_output(out);
     if (!options.json.empty() && options.json != kStandardOutput) {
       write_files({{options.json, json_text(runs, sets)}}, messages, false);
+    }
+    if (!options.openmetrics.empty()) {
+      write_files({{options.openmetrics, report::status_openmetrics(runs)}}, messages,
+                  options.follow);
     }
     if (!options.follow || !goes_on(runs)) {
       return problems.empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;

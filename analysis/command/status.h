@@ -16,7 +16,8 @@ struct StatusOptions {
   std::vector<std::string> paths;
   bool follow = false;
   double interval_s = 2.0;
-  std::string json;  ///< a file, or "-": standard output, which then gets no text
+  std::string json;         ///< a file, or "-": standard output, which then gets no text
+  std::string openmetrics;  ///< a file; with `follow`, written again at each refresh
 };
 
 /// The dependencies of the command; tests replace them.

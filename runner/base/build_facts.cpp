@@ -1,7 +1,8 @@
-// Version, git revision (from a generated header), compiler and flags of this build.
+// Facts of this build, from generated headers.
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "build_configuration.h"
 #include "runner/base/system_facts.h"
 #include "trainmark_revision.h"
 
@@ -26,6 +27,10 @@ nlohmann::json build_facts() {
           {"revision", kRevision},
           {"compiler", compiler()},
           {"build_type", TRAINMARK_BUILD_TYPE},
+          {"flags", kBuildFlags},
+          {"target", kBuildTarget},
+          {"system", kBuildSystem},
+          {"built_with", kBuiltWith},
           {"sanitizers", TRAINMARK_SANITIZERS}};
 }
 

@@ -179,9 +179,7 @@ class Message {
 };
 
 std::vector<std::byte> in_field(std::uint32_t number, Bytes content) {
-  constexpr std::size_t kLargestHead = 15;
   Message message;
-  message.bytes.reserve(content.size() + kLargestHead);
   message.field(number, content);
   return std::move(message.bytes);
 }

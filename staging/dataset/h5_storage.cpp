@@ -98,6 +98,11 @@ herr_t truncate(H5FD_t* file, hid_t /*transfer*/, hbool_t /*closing*/) {
 H5FD_class_t driver_class() {
   constexpr haddr_t kLargest = (haddr_t{1} << 62U) - 1;
   H5FD_class_t driver{};
+#ifdef H5FD_CLASS_VERSION                   // since HDF5 1.14
+  constexpr H5FD_class_value_t kOwn = 511;  // the last of those that are for private drivers
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = kOwn;
+#endif
   driver.name = "trainmark storage";
   driver.maxaddr = kLargest;
   driver.fc_degree = H5F_CLOSE_STRONG;

@@ -36,7 +36,7 @@ class Unpacker {
   T value() {
     T value;
     const std::string_view taken = take(sizeof(T));
-    std::copy(taken.begin(), taken.end(), reinterpret_cast<char*>(&value));
+    std::memcpy(&value, taken.data(), sizeof value);
     return value;
   }
   std::string_view text() { return take(value<std::size_t>()); }

@@ -15,11 +15,11 @@ using analysis::Finding;
 using analysis::Part;
 using analysis::read_telemetry_of;
 
-const Part& part_of(const analysis::RunTelemetry& telemetry, const std::string& name) {
+const Part& part_of(const analysis::RunTelemetry& telemetry, std::string_view name) {
   for (const Part& part : telemetry.subsystems.parts) {
     if (part.name == name) return part;
   }
-  throw std::runtime_error("no part " + name);
+  throw std::runtime_error("no part " + std::string(name));
 }
 
 TEST(TelemetryBeside, GivesTheSpreadOverTheRanks) {

@@ -34,7 +34,7 @@ std::string variable(const char* name) {
 class Delays {
  public:
   Delays() {
-    const std::string rank = variable("OMPI_COMM_WORLD_RANK");
+    const std::string rank = variable(MPIEXEC_RANK);
     if (rank.empty() || rank != variable("DELAY_RANK")) return;
     compute_.before = std::chrono::microseconds(std::atoll(variable("DELAY_COMPUTE").c_str()));
     std::string rest = variable("DELAY_READS");

@@ -206,8 +206,9 @@ def main():
         helped.add(command)
         found += [(f"{command} --help", 0, words) for words in commands_of(line) if is_command(words)]
     for script in ("quickstart", "check"):
-        example = re.search(r"^Example: (.*)", help_text([source / script]), re.M)
-        found.append((f"{script} --help", 0, example[1].split()))
+        text = help_text([source / script])
+        examples = re.findall(r"^Example: (.*)", text, re.M) or [line.strip() for line in section(text, "Examples:")]
+        found += [(f"{script} --help", 0, example.split()) for example in examples]
     problems = 0
     commands = list({tuple(words): words for _, _, words in found}.values())
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -168,6 +169,28 @@ memory::desc any_layout(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
+/// A forward primitive's description, or with a hint a backward one's: oneDNN 3 has no descriptors
+/// of operations.
+template <class Primitive, class... Hint, class... Arguments>
+typename Primitive::primitive_desc described(const dnnl::engine& engine,
+                                             const std::tuple<Hint...>& hint,
+                                             const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return std::apply(
+      [&](const auto&... forward) {
+        return typename Primitive::primitive_desc(engine, arguments..., forward...);
+      },
+      hint);
+#else
+  return std::apply(
+      [&](const auto&... forward) {
+        return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), engine,
+                                                  forward...);
+      },
+      hint);
+#endif
+}
+
 /// The primitives that a training step runs for a convolution. Throws dnnl::error.
 std::vector<Run> runs_of(const Convolution& one, int count, const Options& options,
                          const dnnl::engine& engine) {
@@ -183,25 +206,25 @@ std::vector<Run> runs_of(const Convolution& one, int count, const Options& optio
   const memory::dims stride(2, one.stride), begin(2, one.padding_begin()),
       end(2, one.padding_end());
 
-  const dnnl::convolution_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, src, weights, dst, stride, begin, end},
-      engine);
+  const auto forward = described<dnnl::convolution_forward>(
+      engine, std::tuple<>(), dnnl::prop_kind::forward_training, algorithm, src, weights, dst,
+      stride, begin, end);
   std::vector<Run> runs = {{kForward,
                             count,
                             dnnl::convolution_forward(forward),
                             {forward.src_desc(), forward.weights_desc(), forward.dst_desc()},
                             {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}}};
   if (!one.reads_images) {
-    const dnnl::convolution_backward_data::primitive_desc data(
-        {algorithm, src, weights, dst, stride, begin, end}, engine, forward);
+    const auto data = described<dnnl::convolution_backward_data>(
+        engine, std::tuple(forward), algorithm, src, weights, dst, stride, begin, end);
     runs.push_back({kData,
                     count,
                     dnnl::convolution_backward_data(data),
                     {data.diff_dst_desc(), data.weights_desc(), data.diff_src_desc()},
                     {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC}});
   }
-  const dnnl::convolution_backward_weights::primitive_desc update(
-      {algorithm, src, gradient, dst, stride, begin, end}, engine, forward);
+  const auto update = described<dnnl::convolution_backward_weights>(
+      engine, std::tuple(forward), algorithm, src, gradient, dst, stride, begin, end);
   runs.push_back({kWeights,
                   count,
                   dnnl::convolution_backward_weights(update),

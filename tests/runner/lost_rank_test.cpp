@@ -126,7 +126,7 @@ TEST_F(LostRank, EndsWhenOneIsStoppedAfterTheRun) {
 }
 
 TEST_F(LostRank, EndsAndNamesOneThatIsStoppedBeforeMpiStarts) {
-  const std::string stopped = "sh -c 'test $OMPI_COMM_WORLD_RANK != 1 || kill -STOP $$; exec ";
+  const std::string stopped = "sh -c 'test $" MPIEXEC_RANK " != 1 || kill -STOP $$; exec ";
   const Ended run = shell(mpirun(3) + stopped + TOY_PROGRAM " run " + config({{"kind", "none"}}) +
                           " --mpi-timeout 3'");
   EXPECT_EQ(run.status, 4);
@@ -140,7 +140,7 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStoppedBeforeMpiStarts) {
 }
 
 TEST_F(LostRank, EndsWhenRankZeroIsStoppedBeforeMpiStarts) {
-  const std::string stopped = "sh -c 'test $OMPI_COMM_WORLD_RANK != 0 || kill -STOP $$; exec ";
+  const std::string stopped = "sh -c 'test $" MPIEXEC_RANK " != 0 || kill -STOP $$; exec ";
   const Ended run = shell("env TRAINMARK_MPI_TIMEOUT_S=3 " + mpirun(2) + stopped + TOY_PROGRAM +
                           " run " + config({{"kind", "none"}}) + "'");
   EXPECT_EQ(run.status, 4);

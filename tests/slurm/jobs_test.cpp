@@ -89,7 +89,7 @@ class ResNetJob : public OnCluster<outside::SmallRun> {
   /// Enough steps for signals to arrive in the middle.
   json long_config() const {
     json config = this->config();
-    config["epochs"] = 40;
+    config["epochs"] = 120;  // seconds, also on a fast machine: signals must find it at work
     config["target"] = {{"quality", 1.5}};
     return config;
   }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
@@ -16,7 +17,57 @@ namespace {
 
 [[noreturn]] void refuse(const dnnl::memory::desc& desc) {
   throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel supports for [{}]",
-                                     fmt::join(desc.dims(), ", ")));
+                                     fmt::join(dims_of(desc), ", ")));
+}
+
+bool multiplies_bf16_in_tiles() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+#if DNNL_VERSION_MAJOR >= 3
+  if (isa == dnnl::cpu_isa::avx512_core_amx_fp16) return true;
+#endif
+  return isa == dnnl::cpu_isa::avx512_core_amx;
+}
+
+bool all_are(const std::vector<std::int64_t>& values, std::int64_t wanted) {
+  return std::all_of(values.begin(), values.end(),
+                     [wanted](std::int64_t value) { return value == wanted; });
+}
+
+ElementType element_type_of(const dnnl::memory::desc& desc) {
+  switch (type_of(desc)) {
+    case dnnl::memory::data_type::f32:
+      return ElementType::kF32;
+    case dnnl::memory::data_type::bf16:
+      return ElementType::kBf16;
+    default:
+      return ElementType::kOther;
+  }
+}
+
+/// A batch with this layout: strided, or in one block of channels. Throws ShapeError for others.
+dnnl::memory::desc batch_desc(const BlockedLayout& layout, dnnl::memory::data_type type) {
+  using Tag = dnnl::memory::format_tag;
+  if (layout.blocks.empty()) return {layout.dims, type, layout.strides};
+  constexpr std::size_t kMostAxes = 5;
+  const auto& block = layout.blocks.front();
+  const std::size_t axes = layout.dims.size();
+  Tag tag = Tag::undef;
+  if (layout.blocks.size() == 1 && block.axis == 1 && axes >= 3 && axes <= kMostAxes) {
+    constexpr Tag kTags[][3] = {{Tag::aBc4b, Tag::aBc8b, Tag::aBc16b},
+                                {Tag::aBcd4b, Tag::aBcd8b, Tag::aBcd16b},
+                                {Tag::aBcde4b, Tag::aBcde8b, Tag::aBcde16b}};
+    if (block.extent == 4) tag = kTags[axes - 3][0];
+    if (block.extent == 8) tag = kTags[axes - 3][1];
+    if (block.extent == 16) tag = kTags[axes - 3][2];
+  }
+  const auto refuse_layout = [&] {
+    throw base::ShapeError(fmt::format("oneDNN chose blocks that are not known for [{}]",
+                                       fmt::join(layout.dims, ", ")));
+  };
+  if (tag == Tag::undef) refuse_layout();
+  dnnl::memory::desc desc(layout.dims, type, tag);
+  if (layout_of(desc)->strides != layout.strides) refuse_layout();
+  return desc;
 }
 
 }  // namespace
@@ -26,7 +77,7 @@ Device::Device() {
   if (base::usable_instruction_set() < base::InstructionSet::kAmx) {
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
   }
-  multiplies_in_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  multiplies_in_tiles = multiplies_bf16_in_tiles();
 }
 
 ChannelLayout ChannelLayout::in_wide_columns() const {
@@ -116,8 +167,8 @@ dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
 
 bool is_blocked_floats(const dnnl::memory::desc& desc) {
   using dnnl::memory;
-  return desc.dims().size() == 4 &&
-         desc == memory::desc(desc.dims(), memory::data_type::f32, memory::format_tag::nChw16c);
+  return dims_of(desc).size() == 4 &&
+         desc == memory::desc(dims_of(desc), memory::data_type::f32, memory::format_tag::nChw16c);
 }
 
 dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims) {
@@ -129,7 +180,7 @@ dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims) {
 }
 
 bool is_channels_last_bf16(const dnnl::memory::desc& desc) {
-  return desc == channels_last_desc(desc.dims(), dnnl::memory::data_type::bf16);
+  return desc == channels_last_desc(dims_of(desc), dnnl::memory::data_type::bf16);
 }
 
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
@@ -138,21 +189,48 @@ dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_t
 
 dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape) {
   const ChannelLayout layout = channel_layout(desc);
-  const dnnl::memory::dims dims = batch_dims(desc.dims().front(), shape);
+  const dnnl::memory::dims dims = batch_dims(dims_of(desc).front(), shape);
   const bool is_blocked = !layout_of(desc)->blocks.empty();
-  if (!is_blocked && layout.width == 1) return plain_desc(dims, desc.data_type());
-  if (!is_blocked) return channels_last_desc(dims, desc.data_type());
+  if (!is_blocked && layout.width == 1) return plain_desc(dims, type_of(desc));
+  if (!is_blocked) return channels_last_desc(dims, type_of(desc));
   constexpr int kHalf = 8;
   using Tag = dnnl::memory::format_tag;
   if (dims.size() != 4 || (layout.width != kHalf && layout.width != 2 * kHalf)) refuse(desc);
-  return {dims, desc.data_type(), layout.width == kHalf ? Tag::nChw8c : Tag::nChw16c};
+  return {dims, type_of(desc), layout.width == kHalf ? Tag::nChw8c : Tag::nChw16c};
 }
 
 dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type) {
-  dnnl::memory::desc other = desc;
-  other.data.data_type = dnnl::memory::convert_to_c(type);
-  return other;
+  const std::optional<BlockedLayout> layout = layout_of(desc);
+  if (!layout) refuse(desc);
+  return batch_desc(*layout, type);
 }
+
+#if DNNL_VERSION_MAJOR >= 3
+
+dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.get_dims(); }
+
+dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.get_data_type(); }
+
+std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return std::nullopt;
+  if (desc.get_submemory_offset() != 0) return std::nullopt;
+  BlockedLayout layout;
+  layout.type = element_type_of(desc);
+  layout.dims = desc.get_dims();
+  layout.padded = desc.get_padded_dims();
+  layout.strides = desc.get_strides();
+  const dnnl::memory::dims axes = desc.get_inner_idxs(), extents = desc.get_inner_blks();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    layout.blocks.push_back({static_cast<int>(axes[i]), extents[i]});
+  }
+  return layout;
+}
+
+#else
+
+dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.dims(); }
+
+dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.data_type(); }
 
 std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
   const auto& data = desc.data;
@@ -161,9 +239,7 @@ std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
   if (!is_known) return std::nullopt;
   const auto& blocking = data.format_desc.blocking;
   BlockedLayout layout;
-  layout.type = desc.data_type() == dnnl::memory::data_type::f32    ? ElementType::kF32
-                : desc.data_type() == dnnl::memory::data_type::bf16 ? ElementType::kBf16
-                                                                    : ElementType::kOther;
+  layout.type = element_type_of(desc);
   layout.dims.assign(data.dims, data.dims + data.ndims);
   layout.padded.assign(data.padded_dims, data.padded_dims + data.ndims);
   layout.strides.assign(blocking.strides, blocking.strides + data.ndims);
@@ -173,42 +249,102 @@ std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
   return layout;
 }
 
-dnnl::memory::desc desc_of(const BlockedLayout& layout) {
-  const auto type = layout.type == ElementType::kBf16 ? dnnl::memory::data_type::bf16
-                                                      : dnnl::memory::data_type::f32;
-  // Some orders of blocks have no format tag.
-  dnnl::memory::desc desc = plain_desc(layout.dims, type);
-  auto& blocking = desc.data.format_desc.blocking;
-  std::copy(layout.strides.begin(), layout.strides.end(), blocking.strides);
-  blocking.inner_nblks = static_cast<int>(layout.blocks.size());
-  for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
-    blocking.inner_idxs[i] = layout.blocks[i].axis;
-    blocking.inner_blks[i] = layout.blocks[i].extent;
-  }
-  std::copy(layout.padded.begin(), layout.padded.end(), desc.data.padded_dims);
-  return desc;
-}
+#endif
 
 dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples) {
-  const std::optional<BlockedLayout> layout = layout_of(desc);
+  std::optional<BlockedLayout> layout = layout_of(desc);
   const bool is_apart = layout && layout->block_extent(0) == 1 &&
                         std::all_of(layout->strides.begin(), layout->strides.end(),
                                     [&](std::int64_t of) { return of <= layout->strides[0]; });
   if (!is_apart) throw base::ShapeError("oneDNN chose a layout that mixes samples");
-  dnnl::memory::desc other = desc;
-  other.data.dims[0] = other.data.padded_dims[0] = samples;
-  return other;
+  layout->dims[0] = layout->padded[0] = samples;
+  return batch_desc(*layout, type_of(desc));
 }
 
 std::int64_t sample_bytes(const dnnl::memory::desc& desc) {
-  return desc.data.format_desc.blocking.strides[0] *
-         static_cast<std::int64_t>(dnnl::memory::data_type_size(desc.data_type()));
+  const std::optional<BlockedLayout> layout = layout_of(desc);
+  if (!layout) refuse(desc);
+  return layout->strides[0] *
+         static_cast<std::int64_t>(dnnl::memory::data_type_size(type_of(desc)));
 }
 
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
+                           const std::vector<std::int64_t>& skipped) {
+  constexpr std::int64_t kMostPoints = 128, kFewTaps = 3;
+  if (all_are(kernel, 1)) return false;
+  const std::int64_t most_taps = all_are(skipped, 0) ? kMostPoints : kFewTaps;
+  bool is_known = src.channels % kLanes == 0;
+  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
+    is_known &= kernel[axis] <= most_taps && src.spatial[axis] >= kernel[axis] &&
+                src.spatial[axis] <= kMostPoints;
+  }
+  return !is_known;
+}
+
+bool is_wrong_in_depth(const SampleShape& src, const std::vector<std::int64_t>& kernel) {
+  return kernel.size() == 3 && src.spatial[0] > 1 && src.spatial[0] < kernel[0];
+}
+
+dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
+    dnnl::convolution_backward_weights::primitive_desc product,
+    const std::vector<std::int64_t>& skipped) {
+  constexpr std::ptrdiff_t kKernelAxis = 2;
+  const dnnl::memory::dims weights = dims_of(product.diff_weights_desc());
+  const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
+  const dnnl::memory::dims src = dims_of(product.src_desc());
+  const SampleShape shape = {src[1], {src.begin() + kKernelAxis, src.end()}};
+  const bool no_tiles = may_be_wrong_in_tiles(shape, kernel, skipped);
+  const bool no_bf16 = DNNL_VERSION_MAJOR >= 3 && is_wrong_in_depth(shape, kernel);
+  const auto is_named = [&product](const char* part) {
+    return std::string_view(product.impl_info_str()).find(part) != std::string_view::npos;
+  };
+  while ((no_tiles && is_named("amx")) || (no_bf16 && is_named("jit_bf16"))) {
+    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "no correct weights gradient");
+  }
+  return product;
+}
+
+void append_relu(dnnl::primitive_attr& attributes) {
+  dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#else
+  after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#endif
+  attributes.set_post_ops(after);
+}
+
+dnnl::pooling_forward::primitive_desc describe_pooling(const dnnl::engine& engine,
+                                                       dnnl::prop_kind kind,
+                                                       const dnnl::memory::desc& src,
+                                                       const dnnl::memory::desc& dst,
+                                                       const PoolingWindows& windows) {
+  return describe_forward<dnnl::pooling_forward>(
+      engine, user_scratchpad(), kind, dnnl::algorithm::pooling_max, src, dst, windows.stride,
+      windows.kernel,
+#if DNNL_VERSION_MAJOR >= 3
+      dnnl::memory::dims(windows.kernel.size(), 0),  // pixels between taps
+#endif
+      windows.padding_begin, windows.padding_end);
+}
+
+dnnl::pooling_backward::primitive_desc describe_pooling_gradient(
+    const dnnl::engine& engine, const dnnl::pooling_forward::primitive_desc& forward,
+    const dnnl::memory::desc& diff_src, const dnnl::memory::desc& diff_dst,
+    const PoolingWindows& windows) {
+  return describe_backward<dnnl::pooling_backward>(engine, forward, dnnl::algorithm::pooling_max,
+                                                   diff_src, diff_dst, windows.stride,
+                                                   windows.kernel,
+#if DNNL_VERSION_MAJOR >= 3
+                                                   dnnl::memory::dims(windows.kernel.size(), 0),
+#endif
+                                                   windows.padding_begin, windows.padding_end);
 }
 
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,

@@ -1,5 +1,6 @@
 // What the layers share of oneDNN: engine and stream, layouts as columns of channels, errors that
-// name shapes. Hides the library's descriptor structs, which change between its major versions.
+// name shapes. Hides what changed between oneDNN 2 and 3: descriptors, and how primitives are
+// described.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,9 @@ struct ChannelLayout {
 /// for any other.
 ChannelLayout channel_layout(const dnnl::memory::desc& desc);
 
+dnnl::memory::dims dims_of(const dnnl::memory::desc& desc);
+dnnl::memory::data_type type_of(const dnnl::memory::desc& desc);
+
 /// {batch, channels, spatial...}
 dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
 /// Plain row-major descriptor.
@@ -84,7 +88,7 @@ dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
 /// A layout of the same kind for as many samples of another shape: the same block of channels,
 /// channels last, or plain.
 dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape);
-/// The same layout with elements of another type.
+/// The same layout of a batch with elements of another type. Throws ShapeError as with_samples().
 dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
 constexpr dnnl::memory::data_type data_type_of(Precision precision) {
   return precision == Precision::kBf16 ? dnnl::memory::data_type::bf16
@@ -93,14 +97,95 @@ constexpr dnnl::memory::data_type data_type_of(Precision precision) {
 
 /// The layout as blocks and strides; nothing for a layout that only oneDNN knows.
 std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc);
-dnnl::memory::desc desc_of(const BlockedLayout& layout);
-/// `desc` for another number of samples. Throws ShapeError for a layout that mixes samples.
+/// `desc` for another number of samples. Throws ShapeError for a layout that mixes samples, or that
+/// is neither strided nor in blocks of channels.
 dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples);
 /// Bytes from one sample to the next.
 std::int64_t sample_bytes(const dnnl::memory::desc& desc);
 
 /// Attributes for scratchpads from the caller: they share the plan's memory.
 dnnl::primitive_attr user_scratchpad();
+/// Lets the primitive apply a ReLU to what it writes.
+void append_relu(dnnl::primitive_attr& attributes);
+
+/// The description of a forward primitive from the arguments of oneDNN's operation: kind,
+/// algorithm, operands, windows. Throws dnnl::error.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe_forward(const dnnl::engine& engine,
+                                                    const dnnl::primitive_attr& attributes,
+                                                    const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine, arguments..., attributes};
+#else
+  return {typename Primitive::desc(arguments...), attributes, engine};
+#endif
+}
+
+/// The description of a backward primitive with the user's scratchpad. `forward`: the description
+/// of its forward primitive. Throws dnnl::error.
+template <class Primitive, class Forward, class... Arguments>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
+                                                     const Forward& forward,
+                                                     const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine, arguments..., forward, user_scratchpad()};
+#else
+  return {typename Primitive::desc(arguments...), user_scratchpad(), engine, forward};
+#endif
+}
+
+/// Of what `describe` describes, the first implementation whose values have the layouts of the
+/// forward product, so that none is converted; the first of all if there is none such. oneDNN 3
+/// wants channels last for strided gradients of blocks of channels; oneDNN 2.6.3 crashes when asked
+/// for further implementations of some, and its first has these layouts anyway.
+template <class Describe>
+auto with_layouts_of(const dnnl::convolution_forward::primitive_desc& forward,
+                     const Describe& describe) {
+#if DNNL_VERSION_MAJOR >= 3
+  auto product = describe();
+  do {
+    if (product.diff_src_desc() == forward.src_desc() &&
+        product.diff_dst_desc() == forward.dst_desc()) {
+      return product;
+    }
+  } while (product.next_impl());
+#else
+  static_cast<void>(forward);
+#endif
+  return describe();
+}
+
+/// Whether oneDNN 2.6.3's weights gradient in AMX tiles may be wrong. It is wrong, and reads beyond
+/// its operands, for windows of some images of more than 200 pixels a side (which ones depends on
+/// how oneDNN blocks them), for atrous windows of many taps or of channels that are not a multiple
+/// of 16, and for some images of a single column. No error was found for windows of a multiple of
+/// 16 channels, with at most three taps a side if atrous, in images at least as large as the window
+/// and at most 128 pixels a side. `skipped`: pixels between taps.
+bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
+                           const std::vector<std::int64_t>& skipped);
+/// Whether oneDNN 3.7.2's weights gradient of bf16 volumes without tiles is wrong: where a volume
+/// of several planes has fewer than the window.
+bool is_wrong_in_depth(const SampleShape& src, const std::vector<std::int64_t>& kernel);
+/// Returns `product`, or oneDNN's next implementation that is not one of those that this version
+/// may get wrong, as may_be_wrong_in_tiles() and is_wrong_in_depth() say. Throws dnnl::error if
+/// there is none.
+dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
+    dnnl::convolution_backward_weights::primitive_desc product,
+    const std::vector<std::int64_t>& skipped);
+
+struct PoolingWindows {
+  dnnl::memory::dims stride, kernel, padding_begin, padding_end;
+};
+/// Descriptions of max pooling and its gradient with the user's scratchpad. Throw dnnl::error.
+dnnl::pooling_forward::primitive_desc describe_pooling(const dnnl::engine& engine,
+                                                       dnnl::prop_kind kind,
+                                                       const dnnl::memory::desc& src,
+                                                       const dnnl::memory::desc& dst,
+                                                       const PoolingWindows& windows);
+dnnl::pooling_backward::primitive_desc describe_pooling_gradient(
+    const dnnl::engine& engine, const dnnl::pooling_forward::primitive_desc& forward,
+    const dnnl::memory::desc& diff_src, const dnnl::memory::desc& diff_dst,
+    const PoolingWindows& windows);
 
 /// Copies a tensor from one layout and type to another; returns when the copy is complete.
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,

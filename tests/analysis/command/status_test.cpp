@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 
 #include "analysis/live_run.h"
 #include "analysis/own_log.h"
+#include "runner/base/content.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
@@ -228,6 +230,56 @@ TEST_F(Status, ForeseesNothingOfARunThatIsThereOrSilent) {
   EXPECT_EQ(told["state"], "silent");
   EXPECT_EQ(told["elapsed_s"], 33.0);
   EXPECT_TRUE(told["outlook"].is_null());
+}
+
+TEST_F(Status, WritesMetrics) {
+  write("result_1.txt", unfinished());
+  json running = live(getpid());
+  running["workload"] = "cosmo\"flow\\";
+  write_live(running);
+  const base::TemporaryDirectory metrics;
+  options_.openmetrics = (metrics.path() / "trainmark.prom").string();
+  run();
+  const std::string text = base::content(options_.openmetrics);
+  const std::string labels = "{log=\"" +
+                             (folder_.path() / "results/box/cosmoflow/result_1.txt").string() +
+                             "\",workload=\"cosmo\\\"flow\\\\\",host=\"" + base::host_name() + "\"";
+  for (const std::string& line : {"trainmark_run_state" + labels + ",state=\"running\"} 1",
+                                  "trainmark_run_state" + labels + ",state=\"gone\"} 0",
+                                  "trainmark_run_elapsed_seconds" + labels + "} 24",
+                                  "trainmark_run_epochs" + labels + "} 2.5",
+                                  "trainmark_run_samples_per_second" + labels + "} 1234",
+                                  "trainmark_run_quality_target" + labels + "} 0.124",
+                                  "trainmark_run_part_seconds" + labels + ",part=\"input\"} 2.5"}) {
+    EXPECT_THAT(text, HasSubstr(line + "\n"));
+  }
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("# TYPE trainmark_run_epochs gauge\n"), testing::EndsWith("# EOF\n"),
+                    Not(HasSubstr("trainmark_run_time_to_train_seconds"))));
+  EXPECT_THAT(people_.str(), HasSubstr("wrote " + options_.openmetrics));
+}
+
+TEST_F(Status, WritesTheTimeToTrainOfARunThatReachedItsTarget) {
+  own_log::Log log = own_log::clean();
+  write("result_1.txt", log);
+  const base::TemporaryDirectory metrics;
+  options_.openmetrics = (metrics.path() / "trainmark.prom").string();
+  run();
+  EXPECT_THAT(base::content(options_.openmetrics),
+              AllOf(HasSubstr("trainmark_run_time_to_train_seconds{"),
+                    HasSubstr(",state=\"ended\"} 1\n"), Not(HasSubstr("expected_end"))));
+}
+
+TEST_F(Status, WritesMetricsThatPrometheusReads) {
+  if (std::system("command -v promtool >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "promtool is not installed";
+  }
+  write("result_1.txt", unfinished());
+  write_live(live(getpid()));
+  const base::TemporaryDirectory metrics;
+  options_.openmetrics = (metrics.path() / "trainmark.prom").string();
+  run();
+  EXPECT_EQ(std::system(("promtool check metrics <" + options_.openmetrics + " 1>&2").c_str()), 0);
 }
 
 TEST_F(Status, RefusesAFileThatIsNoLog) {

@@ -260,6 +260,11 @@ TEST(BuildFacts, GiveARevisionOrSayUnknown) {
   EXPECT_FALSE(facts["version"].get<std::string>().empty());
   EXPECT_FALSE(facts["build_type"].get<std::string>().empty());
   EXPECT_FALSE(facts["compiler"].get<std::string>().empty());
+  EXPECT_FALSE(facts["system"].get<std::string>().empty());
+  EXPECT_THAT(facts["target"].get<std::string>(), ::testing::StartsWith("Linux "));
+  EXPECT_THAT(facts["built_with"].get<std::string>(),
+              ::testing::MatchesRegex("nlohmann/json [0-9.]+, spdlog [0-9.]+, fmt [0-9.]+, CLI11 "
+                                      "[0-9.]+.*"));
 }
 
 TEST(PeakRss, GrowsWithMemoryInUse) {

@@ -156,8 +156,7 @@ void Executor::bind(StatisticsExchange* exchange) {
     const dnnl::memory::desc& desc = planner_->value_desc(static_cast<ValueId>(i));
     for (std::size_t part = fused; part < parts.size(); ++part) {
       additions_[i].push_back({arena.at<char>(parts.front()), arena.at<char>(parts[part]),
-                               sample_bytes(desc),
-                               desc.data_type() == dnnl::memory::data_type::f32});
+                               sample_bytes(desc), type_of(desc) == dnnl::memory::data_type::f32});
     }
   }
   std::int64_t ready = 0;

@@ -16,7 +16,7 @@ class ActivationLayer final : public Layer {
         batch_(planner.batch()),
         width_(operation.dst.channels),
         name_hash_(base::hash_name(operation.name)) {
-    if (planner.value_desc(operation.src).data_type() != dnnl::memory::data_type::f32) {
+    if (type_of(planner.value_desc(operation.src)) != dnnl::memory::data_type::f32) {
       throw base::ShapeError(operation.name + ": expected floats");
     }
     planner.use_value(operation.src, false);

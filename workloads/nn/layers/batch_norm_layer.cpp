@@ -296,7 +296,7 @@ void BatchNormLayer<T>::backward_frozen(const NormColumn& where) const {
 }  // namespace
 
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+  if (type_of(planner.value_desc(operation.src)) == dnnl::memory::data_type::bf16) {
     return std::make_unique<BatchNormLayer<Bf16>>(operation, planner);
   }
   return std::make_unique<BatchNormLayer<float>>(operation, planner);

@@ -228,7 +228,7 @@ class ConcatenationLayer final : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> make_concatenation(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+  if (type_of(planner.value_desc(operation.src)) == dnnl::memory::data_type::bf16) {
     return std::make_unique<ConcatenationLayer<Bf16>>(operation, planner);
   }
   return std::make_unique<ConcatenationLayer<float>>(operation, planner);

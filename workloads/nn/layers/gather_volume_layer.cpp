@@ -19,7 +19,7 @@ class GatherVolumeLayer final : public Layer {
         part_(planner.network().shape(operation.src)),
         batch_(planner.batch()),
         value_bytes_(static_cast<std::int64_t>(
-            dnnl::memory::data_type_size(planner.value_desc(operation.src).data_type()))),
+            dnnl::memory::data_type_size(type_of(planner.value_desc(operation.src))))),
         margin_(operation.dst.margin) {
     planner.use_value(operation.src, false);
     const dnnl::memory::dims dims = batch_dims(batch_, operation.dst);

@@ -51,20 +51,16 @@ class MaxPoolLayer final : public Layer {
   dnnl::pooling_forward::primitive_desc forward_desc(std::int64_t samples) const {
     const auto kind =
         training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    return {
-        {kind, dnnl::algorithm::pooling_max, with_samples(src_desc_, samples),
-         any_desc(batch_dims(samples, operation_.dst), src_desc_.data_type()), operation_.stride,
-         operation_.kernel, operation_.padding.begin, operation_.padding.end},
-        user_scratchpad(),
-        device_.engine};
+    return describe_pooling(
+        device_.engine, kind, with_samples(src_desc_, samples),
+        any_desc(batch_dims(samples, operation_.dst), type_of(src_desc_)),
+        {operation_.stride, operation_.kernel, operation_.padding.begin, operation_.padding.end});
   }
   dnnl::pooling_backward::primitive_desc backward_desc(std::int64_t samples) const {
-    return {{dnnl::algorithm::pooling_max, with_samples(src_desc_, samples),
-             with_samples(dst_desc_, samples), operation_.stride, operation_.kernel,
-             operation_.padding.begin, operation_.padding.end},
-            user_scratchpad(),
-            device_.engine,
-            forward_desc(samples)};
+    return describe_pooling_gradient(
+        device_.engine, forward_desc(samples), with_samples(src_desc_, samples),
+        with_samples(dst_desc_, samples),
+        {operation_.stride, operation_.kernel, operation_.padding.begin, operation_.padding.end});
   }
   bool has_workspace() const { return workspace_desc_.get_size() > 0; }
 
@@ -159,7 +155,7 @@ std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planne
 }
 
 std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == memory::data_type::bf16) {
+  if (type_of(planner.value_desc(operation.src)) == memory::data_type::bf16) {
     return std::make_unique<GlobalAveragePoolLayer<Bf16>>(operation, planner);
   }
   return std::make_unique<GlobalAveragePoolLayer<float>>(operation, planner);

@@ -102,7 +102,7 @@ void ProjectionLayer<T>::backward(bool accumulate, const Samples& /*samples*/) {
 }  // namespace
 
 std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::f32) {
+  if (type_of(planner.value_desc(operation.src)) == dnnl::memory::data_type::f32) {
     return std::make_unique<ProjectionLayer<float>>(operation, planner);
   }
   return std::make_unique<ProjectionLayer<Bf16>>(operation, planner);

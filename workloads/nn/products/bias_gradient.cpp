@@ -7,7 +7,7 @@ void BiasGradient::plan(Planner& planner, const Operation& operation,
                         const dnnl::memory::desc& values) {
   bias_ = operation.bias;
   layout_ = channel_layout(values);
-  is_bf16_ = values.data_type() == dnnl::memory::data_type::bf16;
+  is_bf16_ = type_of(values) == dnnl::memory::data_type::bf16;
   target_.plan(planner, layout_.channels * static_cast<std::int64_t>(sizeof(float)));
 }
 

@@ -101,7 +101,7 @@ memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t sa
   const bool widens_blocks = problem_.compute() == memory::data_type::f32 &&
                              planner.kernels().set >= base::InstructionSet::kAvx512 &&
                              operation_.stride.size() == 2 && channel_layout(dst).width == 8;
-  if (widens_blocks) return {dst.dims(), dst.data_type(), memory::format_tag::nChw16c};
+  if (widens_blocks) return {dims_of(dst), type_of(dst), memory::format_tag::nChw16c};
   const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
                              channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
   return leaves_blocks ? like(src_desc_, operation_.dst) : dst;

@@ -2,7 +2,6 @@
 #include "workloads/nn/products/convolution_problem.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +21,7 @@ bool all_are(const std::vector<std::int64_t>& values, std::int64_t wanted) {
 }
 
 SampleShape shape_of(const memory::desc& values) {
-  const memory::dims dims = values.dims();
+  const memory::dims dims = dims_of(values);
   return {dims[1], {dims.begin() + 2, dims.end()}};
 }
 
@@ -64,32 +63,6 @@ bool exists(const Describe& describe) {
 }
 
 }  // namespace
-
-bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
-                           const std::vector<std::int64_t>& skipped) {
-  constexpr std::int64_t kMostPoints = 128, kFewTaps = 3;
-  if (all_are(kernel, 1)) return false;
-  const std::int64_t most_taps = all_are(skipped, 0) ? kMostPoints : kFewTaps;
-  bool is_known = src.channels % kLanes == 0;
-  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
-    is_known &= kernel[axis] <= most_taps && src.spatial[axis] >= kernel[axis] &&
-                src.spatial[axis] <= kMostPoints;
-  }
-  return !is_known;
-}
-
-dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
-    dnnl::convolution_backward_weights::primitive_desc product,
-    const std::vector<std::int64_t>& skipped) {
-  constexpr std::ptrdiff_t kKernelAxis = 2;
-  const memory::dims weights = product.diff_weights_desc().dims();
-  const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
-  if (!may_be_wrong_in_tiles(shape_of(product.src_desc()), kernel, skipped)) return product;
-  while (std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos) {
-    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "no correct weights gradient");
-  }
-  return product;
-}
 
 ConvolutionProblem::ConvolutionProblem(const Operation& operation, const memory::desc& src,
                                        const memory::dims& weights, const Options& options,
@@ -133,25 +106,24 @@ dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(
   const memory::desc to =
       options_.gives_floats ? any_desc(batch_dims(samples, to_)) : any_values(samples, to_);
   if (operation_.bias >= 0) {
-    return {{kind, algorithm, wanted_from(samples), weights, plain_desc({to_.channels}), to,
-             operation_.stride, skipped_, begin, end},
-            user_scratchpad(),
-            device_->engine};
+    return describe_forward<dnnl::convolution_forward>(
+        device_->engine, user_scratchpad(), kind, algorithm, wanted_from(samples), weights,
+        plain_desc({to_.channels}), to, operation_.stride, skipped_, begin, end);
   }
-  return {
-      {kind, algorithm, wanted_from(samples), weights, to, operation_.stride, skipped_, begin, end},
-      user_scratchpad(),
-      device_->engine};
+  return describe_forward<dnnl::convolution_forward>(device_->engine, user_scratchpad(), kind,
+                                                     algorithm, wanted_from(samples), weights, to,
+                                                     operation_.stride, skipped_, begin, end);
 }
 
 dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::reverse(
     dnnl::algorithm algorithm, std::int64_t samples) const {
-  return {{algorithm, any_values(samples, from_), any_desc(weights_dims_, options_.compute),
-           any_values(samples, to_), operation_.stride, skipped_, operation_.padding.begin,
-           operation_.padding.end},
-          user_scratchpad(),
-          device_->engine,
-          convolution(kDirect, samples)};
+  const auto forward = convolution(kDirect, samples);
+  return with_layouts_of(forward, [&] {
+    return describe_backward<dnnl::convolution_backward_data>(
+        device_->engine, forward, algorithm, any_values(samples, from_),
+        any_desc(weights_dims_, options_.compute), any_values(samples, to_), operation_.stride,
+        skipped_, operation_.padding.begin, operation_.padding.end);
+  });
 }
 
 dnnl::primitive_desc ConvolutionProblem::describe(ConvolutionProduct product,
@@ -182,11 +154,10 @@ dnnl::primitive_desc ConvolutionProblem::source_gradient(std::int64_t samples) c
 dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) const {
   samples *= phases_.count();
   return correct_weights_gradient(
-      {{weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
-        operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
-       user_scratchpad(),
-       device_->engine,
-       convolution(kDirect, samples)},
+      describe_backward<dnnl::convolution_backward_weights>(
+          device_->engine, convolution(kDirect, samples), weights_algorithm_, wanted_from(samples),
+          any_desc(weights_dims_), any_values(samples, to_), operation_.stride, skipped_,
+          operation_.padding.begin, operation_.padding.end),
       skipped_);
 }
 

@@ -40,20 +40,6 @@ struct Rows {
   std::int64_t first = 0, count = 0;
 };
 
-/// Whether oneDNN 2.6.3's weights gradient in AMX tiles may be wrong. It is wrong, and reads beyond
-/// its operands, for windows of some images of more than 200 pixels a side (which ones depends on
-/// how oneDNN blocks them), for atrous windows of many taps or of channels that are not a multiple
-/// of 16, and for some images of a single column. No error was found for windows of a multiple of
-/// 16 channels, with at most three taps a side if atrous, in images at least as large as the window
-/// and at most 128 pixels a side. `skipped`: pixels between taps.
-bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
-                           const std::vector<std::int64_t>& skipped);
-/// Returns `product`, or oneDNN's next implementation without AMX tiles if may_be_wrong_in_tiles().
-/// Throws dnnl::error if there is none.
-dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
-    dnnl::convolution_backward_weights::primitive_desc product,
-    const std::vector<std::int64_t>& skipped);
-
 /// A convolution or a transposed one. The latter is oneDNN's convolution from its destination to
 /// its source, run backward. oneDNN chooses all layouts except that of the network's input, which
 /// is given. All descriptions throw dnnl::error.

@@ -246,7 +246,7 @@ void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
 }  // namespace
 
 std::unique_ptr<Layer> make_depthwise(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+  if (type_of(planner.value_desc(operation.src)) == dnnl::memory::data_type::bf16) {
     return std::make_unique<DepthwiseLayer<Bf16>>(operation, planner);
   }
   return std::make_unique<DepthwiseLayer<float>>(operation, planner);

@@ -58,7 +58,7 @@ DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem
   // Forward [out / 16][in / 32][16 pairs][16][2], else [out / 32][in / 16][16 pairs][16][2].
   using Tag = memory::format_tag;
   given_ = layouts.weights;
-  wanted_ = {given_.dims(), memory::data_type::bf16,
+  wanted_ = {dims_of(given_), memory::data_type::bf16,
              is_forward ? Tag::OIhw16i16o2i : Tag::OIhw16o16i2o};
   windows_.part_words = is_forward ? kTileWords : written / kLanes * kTileWords;
   windows_.panel_words =

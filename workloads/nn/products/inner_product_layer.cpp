@@ -102,30 +102,24 @@ dnnl::inner_product_forward::primitive_desc InnerProductLayer::forward_desc(
   const auto kind =
       training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   dnnl::primitive_attr attributes = user_scratchpad();
-  if (operation_.relu) {
-    dnnl::post_ops after;
-    after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attributes.set_post_ops(after);
-  }
+  if (operation_.relu) append_relu(attributes);
   // Products of floats give floats.
   const memory::data_type made = compute_ == memory::data_type::f32 ? compute_ : dst_type_;
-  return {{kind, src_desc(compute_), weights, plain_desc({out_}), dst_desc(made)},
-          attributes,
-          device_.engine};
+  return describe_forward<dnnl::inner_product_forward>(device_.engine, attributes, kind,
+                                                       src_desc(compute_), weights,
+                                                       plain_desc({out_}), dst_desc(made));
 }
 
 dnnl::inner_product_backward_data::primitive_desc InnerProductLayer::data_desc() const {
-  return {{src_desc(compute_), any_weights(compute_), dst_desc(compute_)},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(any_weights(compute_))};
+  return describe_backward<dnnl::inner_product_backward_data>(
+      device_.engine, forward_desc(any_weights(compute_)), src_desc(compute_),
+      any_weights(compute_), dst_desc(compute_));
 }
 
 dnnl::inner_product_backward_weights::primitive_desc InnerProductLayer::weights_desc() const {
-  return {{src_desc(compute_), any_weights(memory::data_type::f32), dst_desc(compute_)},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(any_weights(compute_))};
+  return describe_backward<dnnl::inner_product_backward_weights>(
+      device_.engine, forward_desc(any_weights(compute_)), src_desc(compute_),
+      any_weights(memory::data_type::f32), dst_desc(compute_));
 }
 
 void InnerProductLayer::plan_forward(Planner& planner) {

@@ -12,7 +12,7 @@ namespace {
 using dnnl::memory;
 
 bool is_whole_blocks(const memory::desc& desc) {
-  return is_blocked_floats(desc) && desc.dims()[1] % kLanes == 0;
+  return is_blocked_floats(desc) && dims_of(desc)[1] % kLanes == 0;
 }
 
 /// The product as a forward convolution from `in` to `out` channels. oneDNN pads rows above and
@@ -49,14 +49,14 @@ dnnl::convolution_forward::primitive_desc described(const ConvolutionProblem& pr
   const Operation& operation = problem.operation();
   const auto& spatial = operation.dst.spatial;
   const auto& kernel = operation.kernel;
-  return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
-           blocked(samples, padded.in, spatial[0], spatial[1] + padded.begin[1] + padded.end[1]),
-           tiled_weights_desc({padded.out, padded.in, kernel[0], kernel[1]}),
-           blocked(samples, padded.out, spatial[0], spatial[1]), operation.stride,
-           memory::dims{operation.dilation[0] - 1, operation.dilation[1] - 1},
-           memory::dims{padded.begin[0], 0}, memory::dims{padded.end[0], 0}},
-          user_scratchpad(),
-          device.engine};
+  return describe_forward<dnnl::convolution_forward>(
+      device.engine, user_scratchpad(), dnnl::prop_kind::forward_training,
+      dnnl::algorithm::convolution_direct,
+      blocked(samples, padded.in, spatial[0], spatial[1] + padded.begin[1] + padded.end[1]),
+      tiled_weights_desc({padded.out, padded.in, kernel[0], kernel[1]}),
+      blocked(samples, padded.out, spatial[0], spatial[1]), operation.stride,
+      memory::dims{operation.dilation[0] - 1, operation.dilation[1] - 1},
+      memory::dims{padded.begin[0], 0}, memory::dims{padded.end[0], 0});
 }
 
 bool has_in_name(const dnnl::primitive_desc& product, const char* part) {
@@ -100,8 +100,8 @@ PaddedProduct::PaddedProduct(Planner& planner, const ConvolutionProblem& problem
                              const memory::desc& to_desc, const ValuePlace& to) {
   const Padded padded = padded_of(problem, product);
   from_layout_ = channel_layout(from_desc);
-  rows_ = from_desc.dims()[2];
-  columns_ = from_desc.dims()[3];
+  rows_ = dims_of(from_desc)[2];
+  columns_ = dims_of(from_desc)[3];
   before_ = padded.begin[1];
   padded_columns_ = before_ + columns_ + padded.end[1];
   from_ = from;
@@ -117,7 +117,7 @@ PaddedProduct::PaddedProduct(Planner& planner, const ConvolutionProblem& problem
     out_ = padded.in;
     in_ = padded.out;
     taps_ = problem.operation().kernel[0] * problem.operation().kernel[1];
-    weights = tiled_weights_desc({padded.out, padded.in, weights.dims()[2], weights.dims()[3]});
+    weights = tiled_weights_desc({padded.out, padded.in, dims_of(weights)[2], dims_of(weights)[3]});
     turned_buffer_ = planner.temporary(static_cast<std::int64_t>(weights.get_size()), moment,
                                        "converted layouts");
   }

@@ -84,11 +84,11 @@ memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size
   const memory::desc floats = retyped(values, memory::data_type::f32);
   const Phases phases = problem_->phases_of(side);
   if (phases.apart > 1 && kind_ == Kind::kSamples) {
-    const SampleShape image = {values.dims()[1], {phases.rows(), phases.columns()}};
+    const SampleShape image = {dims_of(values)[1], {phases.rows(), phases.columns()}};
     return with_samples(like(floats, image), size * phases.count());
   }
   if (kind_ == Kind::kSamples) return with_samples(floats, size);
-  const memory::dims dims = values.dims();
+  const memory::dims dims = dims_of(values);
   SampleShape shape = {dims[1], {dims.begin() + 2, dims.end()}};
   if (kind_ == Kind::kRows) {
     shape.spatial.front() = problem_->rows_of(product, side, {0, size * unit_rows_}).count;

@@ -151,40 +151,37 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
   // The network's input is plain.
   const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  const dnnl::convolution_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, in, any_desc(weights, type),
-       any_desc(dst, type), stride, skipped, begin, end},
-      user_scratchpad(), engine);
+  const auto forward = describe_forward<dnnl::convolution_forward>(
+      engine, user_scratchpad(), dnnl::prop_kind::forward_training, algorithm, in,
+      any_desc(weights, type), any_desc(dst, type), stride, skipped, begin, end);
   add_forward<dnnl::convolution_forward>(forward);
   if (data_gradient && !run(ProductKind::kDataGradient)) {
-    add_data<dnnl::convolution_backward_data>(dnnl::convolution_backward_data::primitive_desc(
-        {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
-         skipped, begin, end},
-        user_scratchpad(), engine, forward));
+    add_data<dnnl::convolution_backward_data>(describe_backward<dnnl::convolution_backward_data>(
+        engine, forward, algorithm, any_desc(src, type), any_desc(weights, type),
+        any_desc(dst, type), stride, skipped, begin, end));
   }
   add_weights<dnnl::convolution_backward_weights>(correct_weights_gradient(
-      {{algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
-       user_scratchpad(),
-       engine,
-       forward},
+      describe_backward<dnnl::convolution_backward_weights>(engine, forward, algorithm, in,
+                                                            any_desc(weights), any_desc(dst, type),
+                                                            stride, skipped, begin, end),
       skipped));
 }
 
 void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Precision precision) {
   const memory::data_type type = data_type_of(precision);
   const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
-  const dnnl::inner_product_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, in, any_desc(weights, type), any_desc(dst, type)},
-      user_scratchpad(), engine);
+  const auto forward = describe_forward<dnnl::inner_product_forward>(
+      engine, user_scratchpad(), dnnl::prop_kind::forward_training, in, any_desc(weights, type),
+      any_desc(dst, type));
   add_forward<dnnl::inner_product_forward>(forward);
   if (data_gradient && !run(ProductKind::kDataGradient)) {
-    add_data<dnnl::inner_product_backward_data>(dnnl::inner_product_backward_data::primitive_desc(
-        {any_desc(src, type), any_desc(weights, type), any_desc(dst, type)}, user_scratchpad(),
-        engine, forward));
+    add_data<dnnl::inner_product_backward_data>(
+        describe_backward<dnnl::inner_product_backward_data>(
+            engine, forward, any_desc(src, type), any_desc(weights, type), any_desc(dst, type)));
   }
   add_weights<dnnl::inner_product_backward_weights>(
-      dnnl::inner_product_backward_weights::primitive_desc(
-          {in, any_desc(weights), any_desc(dst, type)}, user_scratchpad(), engine, forward));
+      describe_backward<dnnl::inner_product_backward_weights>(
+          engine, forward, in, any_desc(weights), any_desc(dst, type)));
 }
 
 ProductLimit::ProductLimit(const Network& network, std::int64_t batch, Precision precision,

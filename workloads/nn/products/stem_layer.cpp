@@ -21,8 +21,8 @@ using dnnl::memory;
 /// Also true of a single block that holds all channels.
 bool has_channels_last(const memory::desc& desc) {
   return is_channels_last_bf16(desc) ||
-         (desc.dims()[1] == kLanes &&
-          desc == memory::desc(desc.dims(), memory::data_type::bf16, memory::format_tag::nChw16c));
+         (dims_of(desc)[1] == kLanes && desc == memory::desc(dims_of(desc), memory::data_type::bf16,
+                                                             memory::format_tag::nChw16c));
 }
 
 class StemLayer final : public Layer {

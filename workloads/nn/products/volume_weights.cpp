@@ -13,13 +13,12 @@ constexpr std::int64_t kBlock = Volume::kBlock, kTaps = Volume::kTaps;
 }  // namespace
 
 dnnl::memory::desc volume_weights_desc(const Volume& volume) {
+  using dnnl::memory;
   constexpr std::int64_t kAxis = 3;  // taps of one axis
-  const std::int64_t tap = volume.in * kBlock;
-  BlockedLayout layout;
-  layout.dims = layout.padded = {kAxis, kAxis, kAxis, volume.in, volume.out};
-  layout.strides = {kAxis * kAxis * tap, kAxis * tap, tap, kBlock, kTaps * tap};
-  layout.blocks = {{4, kBlock}};
-  return desc_of(layout);
+  static_assert(kBlock == 16);
+  const memory::desc blocks({volume.out, kAxis, kAxis, kAxis, volume.in}, memory::data_type::f32,
+                            memory::format_tag::Abcde16a);
+  return blocks.permute_axes({4, 0, 1, 2, 3});
 }
 
 void pack_pairs(const Volume& volume, const float* weights, const WeightTiles& tiles,

@@ -17,7 +17,7 @@ using dnnl::memory;
 /// Whether activations have PairGradient's layout.
 bool is_blocked_bf16(const memory::desc& desc) {
   const ChannelLayout layout = channel_layout(desc);
-  return desc.data_type() == memory::data_type::bf16 && layout.width == kLanes &&
+  return type_of(desc) == memory::data_type::bf16 && layout.width == kLanes &&
          layout.row_stride == kLanes && !layout.padded &&
          layout.block_stride == layout.rows * kLanes;
 }
@@ -124,7 +124,7 @@ WeightsGradient::WeightsGradient(Planner& planner, Method method, const Convolut
   const BlockedLayout weights = *layout_of(layouts.weights);
   plain_ = {to_of(problem).channels, from_of(problem).channels, weights.strides[0],
             weights.strides[1]};
-  const memory::desc tiled = tiled_weights_desc(layouts.weights.dims());
+  const memory::desc tiled = tiled_weights_desc(dims_of(layouts.weights));
   plain_->tiles_buffer = planner.temporary(static_cast<std::int64_t>(tiled.get_size()),
                                            planner.backward_moment(), "scratchpads");
 }

@@ -42,7 +42,7 @@ void WidenedValue::plan(Planner& planner, const memory::desc& values, const Piec
                         Side side, const std::vector<ConvolutionProduct>& products, int moment) {
   layout_ = channel_layout(values);
   phases_ = cut.problem().phases_of(side);
-  is_float_ = values.data_type() == memory::data_type::f32;
+  is_float_ = type_of(values) == memory::data_type::f32;
   std::size_t bytes = 0;
   for (const ConvolutionProduct product : products) {
     bytes = std::max(bytes, cut.floats_desc(values, cut.most(), product, side).get_size());
@@ -177,7 +177,7 @@ void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut
 bool WidenedForward::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                               const Planner& /*planner*/) {
   return problem.compute() == memory::data_type::f32 &&
-         layouts.src.data_type() == memory::data_type::bf16 && WidenedValue::applies(layouts.src) &&
+         type_of(layouts.src) == memory::data_type::bf16 && WidenedValue::applies(layouts.src) &&
          WidenedValue::applies(layouts.dst);
 }
 

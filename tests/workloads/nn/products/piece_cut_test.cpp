@@ -84,9 +84,10 @@ TEST(PieceCut, TakesTheImagesOfPhasesForSamples) {
   const nn::PieceCut cut(dense, {3, 1}, kSampleBytes, {2 * kSampleBytes, 0, 0});
   const dnnl::memory::desc values({3, 16, 6, 7}, dnnl::memory::data_type::bf16,
                                   dnnl::memory::format_tag::nChw16c);
-  EXPECT_EQ(cut.floats_desc(values, 2, nn::ConvolutionProduct::kForward, nn::Side::kSource).dims(),
-            (dnnl::memory::dims{32, 16, 2, 2}));
-  EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
+  EXPECT_EQ(
+      nn::dims_of(cut.floats_desc(values, 2, nn::ConvolutionProduct::kForward, nn::Side::kSource)),
+      (dnnl::memory::dims{32, 16, 2, 2}));
+  EXPECT_EQ(nn::dims_of(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC)),
             (dnnl::memory::dims{32, 16, 2, 2}));
   // Without dilation there are no phases.
   EXPECT_EQ(problem_of(6, 7, 3, 1, device).of_phases().phases().apart, 1);
@@ -112,11 +113,11 @@ TEST(PieceCut, TakesThePointsThatAStrideSeesForAnImage) {
                                   dnnl::memory::format_tag::nChw16c);
   const auto floats_of = [&](std::int64_t bytes, std::int64_t size) {
     const nn::PieceCut cut(dense, {4, 1}, kSampleBytes, {bytes, 0, 0});
-    return cut.floats_desc(values, size, ConvolutionProduct::kForward, Side::kSource).dims();
+    return nn::dims_of(cut.floats_desc(values, size, ConvolutionProduct::kForward, Side::kSource));
   };
   EXPECT_EQ(floats_of(2 * kSampleBytes, 2), (dnnl::memory::dims{2, 16, 3, 4}));
   EXPECT_EQ(floats_of(kSampleBytes / 2, 5), (dnnl::memory::dims{1, 16, 1, 5}));
-  EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
+  EXPECT_EQ(nn::dims_of(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC)),
             (dnnl::memory::dims{2, 16, 3, 4}));
   // With padding, the strided pixels are not the first phase.
   operation.padding = nn::uniform_padding(2, 1, 1);
@@ -180,7 +181,7 @@ Meetings meetings_in(const nn::PieceCut& cut, const Axis& axis, bool transposed,
     const dnnl::primitive_desc described = cut.describe(product, piece.units);
     const nn::ConvolutionProblem& problem = cut.problem();
     const auto rows = [&](int argument) {
-      return described.query_md(dnnl::query::exec_arg_md, argument).dims()[2] * kWidth;
+      return nn::dims_of(described.query_md(dnnl::query::exec_arg_md, argument))[2] * kWidth;
     };
     const bool is_forward = product == ConvolutionProduct::kForward;
     const bool gives_source = product == ConvolutionProduct::kSourceGradient;
