@@ -1,20 +1,26 @@
 // From argv to an exit status. Under a launcher every rank parses the same command line.
 #include "runner/program.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/base/printable.h"
 #include "runner/launch/launcher.h"
 #include "runner/mpi_timeout.h"
 #include "runner/shell_commands.h"
@@ -39,6 +45,24 @@ constexpr char kExitCodes[] = R"(Exit codes:
 
 /// A day: longer than any job would wait.
 constexpr std::int64_t kLongestMpiTimeoutS = 86400;
+constexpr char kMpiTimeoutVariable[] = "TRAINMARK_MPI_TIMEOUT_S";
+
+/// The variable's value, or nothing if it is not set. Throws ConfigError for one that is no limit.
+/// CLI11 2.4 would ignore that.
+std::optional<std::int64_t> mpi_timeout_of_environment() {
+  const char* const text = std::getenv(kMpiTimeoutVariable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string_view all = text;
+  std::int64_t seconds = -1;
+  const auto parsed = std::from_chars(all.begin(), all.end(), seconds);
+  if (parsed.ec == std::errc() && parsed.ptr == all.end() && seconds >= 0 &&
+      seconds <= kLongestMpiTimeoutS) {
+    return seconds;
+  }
+  throw base::ConfigError(fmt::format("environment: {}: expected 0 to {} seconds, found '{}'",
+                                      kMpiTimeoutVariable, kLongestMpiTimeoutS,
+                                      base::printable(all)));
+}
 
 /// The rank according to the launcher, before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
@@ -69,11 +93,15 @@ class CommandLine {
   std::optional<int> parse(int argc, char** argv);
   const base::Command* chosen() const { return chosen_; }
   const base::Command::Action& action() const { return actions_.at(chosen_->name); }
-  std::int64_t mpi_timeout_s() const { return mpi_timeout_s_; }
+  /// Throws ConfigError for a variable of the environment that is no limit.
+  std::int64_t mpi_timeout_s() const {
+    if (mpi_timeout_s_) return *mpi_timeout_s_;
+    return mpi_timeout_of_environment().value_or(kMpiTimeoutS);
+  }
 
  private:
   void add(const base::Command& command);
-  CLI::Option* add_mpi_timeout(CLI::App& app);
+  void add_mpi_timeout(CLI::App& app);
   void add_missing(const std::string& name, const std::string& why);
   void refuse_unknown_command(int argc, char** argv) const;
 
@@ -83,7 +111,7 @@ class CommandLine {
   std::map<std::string, base::Command::Action> actions_;
   std::vector<std::string> names_;
   const base::Command* chosen_ = nullptr;
-  std::int64_t mpi_timeout_s_ = kMpiTimeoutS;
+  std::optional<std::int64_t> mpi_timeout_s_;
 };
 
 void CommandLine::add(const base::Command& command) {
@@ -91,7 +119,7 @@ void CommandLine::add(const base::Command& command) {
   sub->footer("Example:\n  " + command.example);
   actions_[command.name] = command.declare(*sub);
   if (command.needs_mpi || command.joins_ranks) {
-    add_mpi_timeout(*sub)->envname("TRAINMARK_MPI_TIMEOUT_S");
+    add_mpi_timeout(*sub);
     for (CLI::App* below : sub->get_subcommands([](CLI::App*) { return true; })) {
       add_mpi_timeout(*below);
     }
@@ -100,13 +128,13 @@ void CommandLine::add(const base::Command& command) {
   names_.push_back(command.name);
 }
 
-CLI::Option* CommandLine::add_mpi_timeout(CLI::App& app) {
-  return app
-      .add_option("--mpi-timeout", mpi_timeout_s_,
-                  "seconds that MPI may take until all ranks have started, and at the end until "
-                  "all have come: then the job ends and names those that are missing; 0: no limit")
-      ->check(CLI::Range(std::int64_t{0}, kLongestMpiTimeoutS))
-      ->capture_default_str();
+void CommandLine::add_mpi_timeout(CLI::App& app) {
+  app.add_option("--mpi-timeout", mpi_timeout_s_,
+                 fmt::format("seconds that MPI may take until all ranks have started, and at the "
+                             "end until all have come: then the job ends and names those that are "
+                             "missing; 0: no limit; by default {}, or {} of the environment",
+                             kMpiTimeoutS, kMpiTimeoutVariable))
+      ->check(CLI::Range(std::int64_t{0}, kLongestMpiTimeoutS));
 }
 
 void CommandLine::add_missing(const std::string& name, const std::string& why) {

@@ -169,6 +169,8 @@ TEST_F(LostRank, RefusesALimitOfMpisStartThatIsNone) {
   const Ended run =
       shell("env TRAINMARK_MPI_TIMEOUT_S=x " TOY_PROGRAM " run " + config({{"kind", "none"}}));
   EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err,
+              HasSubstr("TRAINMARK_MPI_TIMEOUT_S: expected 0 to 86400 seconds, found 'x'"));
 }
 
 TEST_F(LostRank, EndsWhenRanksWaitInDifferentCalls) {
