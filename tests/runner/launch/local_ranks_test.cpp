@@ -148,8 +148,9 @@ TEST(LocalRanks, DoNotWaitForADeviceWhereTheWaitEndsSoon) {
   const std::string job = job_of("no_device");
   const DeviceWaiter rank(job, std::chrono::milliseconds(100));
   ASSERT_TRUE(rank.waits());
-  EXPECT_EQ(state_of(local_ranks({{"PMIX_NAMESPACE", job}, {"PMIX_RANK", "1"}}), rank.process),
-            'S');
+  const char state =
+      state_of(local_ranks({{"PMIX_NAMESPACE", job}, {"PMIX_RANK", "1"}}), rank.process);
+  EXPECT_TRUE(state == 'S' || state == 'R') << state;
 }
 
 TEST(LocalRanks, AreChildrenOfOneDaemonWithoutPmix) {
