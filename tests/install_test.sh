@@ -4,15 +4,8 @@
 #   install_test.sh BUILD
 set -euo pipefail
 readonly build=$1
-
-folder=$(mktemp -d)
-readonly folder
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  printf '%s\n' "$@" >&2
-  exit 1
-}
+# shellcheck source=tests/shell_test.sh
+source tests/shell_test.sh
 
 # Works from wherever it is moved to, without the source and the build.
 check_tree() {

@@ -4,19 +4,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=cmake/steps.sh
 source cmake/steps.sh
-
-folder=$(mktemp -d)
-readonly folder
-trap 'rm -rf "$folder"' EXIT
+# shellcheck source=tests/shell_test.sh
+source tests/shell_test.sh
 # shellcheck disable=SC2034  # steps.sh reads it
 progress_s=1
 
 # expect PATTERN TEXT: fails unless a line of the text matches.
 expect() {
-  if ! grep -qE -- "$1" <<<"$2"; then
-    printf 'expected a line like: %s\nfound:\n%s\n' "$1" "$2" >&2
-    exit 1
-  fi
+  grep -qE -- "$1" <<<"$2" || fail "expected a line like: $1" "found:" "$2"
 }
 
 work() {

@@ -4,15 +4,8 @@
 #   tools_test.sh TOOL BUILD     TOOL: jube, lmod, environment-modules or python
 set -euo pipefail
 readonly tool=$1 build=$2 source=$PWD
-
-folder=$(mktemp -d)
-readonly folder
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-  printf '%s\n' "$@" >&2
-  exit 1
-}
+# shellcheck source=tests/shell_test.sh
+source tests/shell_test.sh
 
 skip() {
   printf '%s: Skipped\n%s is not installed\n[  SKIPPED ] %s\n' "$0" "$1" "$tool"

@@ -46,6 +46,7 @@ SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Varian
                                                   const Cut& cut) const {
   Bound bound;
   bound.given = operand.extent == Extent::kWhole ? operand.desc : cut(operand, variant.samples);
+  if (operand.extent == Extent::kPass) bound.given_sample_bytes = sample_bytes(bound.given);
   bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
   if (bound.given == bound.wanted) return bound;
   if (operand.parameter >= 0) bound.copy = planner.copy_weights(operand.parameter, bound.wanted);
@@ -90,7 +91,7 @@ memory SlicedPrimitive::given_memory(const Bound& bound, std::size_t operand,
   char* place = places_[operand];
   const Operand& what = operands_[operand];
   if (what.extent == Extent::kPass) {
-    place += samples.first * sample_bytes(bound.given);
+    place += samples.first * bound.given_sample_bytes;
   } else if (what.extent == Extent::kWhole && what.written && written_to != nullptr) {
     place = static_cast<char*>(written_to);
   }

@@ -64,8 +64,9 @@ class SlicedPrimitive {
   /// An operand for slices of one size.
   struct Bound {
     dnnl::memory::desc given, wanted;
-    std::optional<CopyId> copy;      ///< if weights are also kept as wanted
-    BufferId converted_buffer = -1;  ///< else, if given and wanted differ; -1: none
+    std::int64_t given_sample_bytes = 0;  ///< if the operand holds all samples of the pass
+    std::optional<CopyId> copy;           ///< if weights are also kept as wanted
+    BufferId converted_buffer = -1;       ///< else, if given and wanted differ; -1: none
     dnnl::memory converted;
     dnnl::primitive conversion;
     bool is_converted() const { return converted_buffer >= 0; }

@@ -12,7 +12,7 @@
 namespace analysis::report {
 namespace {
 
-/// In quotes; as the formats ask for, with escaped backslashes, quotes and line ends.
+/// In quotes, with escaped backslashes and quotes; line ends become blanks.
 std::string label_text(const std::string& value) {
   std::string text = "\"";
   for (const char character : base::printable(value)) {

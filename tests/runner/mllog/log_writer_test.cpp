@@ -45,6 +45,7 @@ TEST(LogWriter, NamesSourcesFromTheirTopLevelFolderOn) {
   EXPECT_EQ(path_in_project("/a/trainmark/tests/runner/mllog/log_writer_test.cpp"),
             "tests/runner/mllog/log_writer_test.cpp");
   EXPECT_EQ(path_in_project("/usr/include/other.h"), "other.h");
+  EXPECT_EQ(path_in_project("runner/mllog/log_writer.cpp"), "runner/mllog/log_writer.cpp");
 }
 
 TEST(LogWriter, WritesTheRecordLayout) {

@@ -12,7 +12,6 @@
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/residual_expectations.h"
 #include "workloads/nn/version.h"
-#include "workloads/nn/version.h"
 
 namespace {
 
