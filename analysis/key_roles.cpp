@@ -110,7 +110,7 @@ bool is_event_type(std::string_view type) {
 const std::vector<std::string_view>& setting_keys() {
   static const std::vector<std::string_view> all = [] {
     std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
-    names.insert(names.end(), config_keys().begin(), config_keys().end());
+    for (const std::string& key : config_keys()) names.push_back(key);
     for (const mllog::Benchmark& benchmark : mllog::benchmarks()) {
       for (const mllog::SettingBound& bound : benchmark.bounds) names.push_back(bound.key);
     }

@@ -4,6 +4,14 @@ add_library(project_options INTERFACE)
 target_compile_options(project_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
 # GCC 12 warns of overlapping copies inside std::string's operator+ (GCC bug 105651).
 target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC notes at each pair of doubles that GCC 10 changed how they are passed.
+  target_compile_options(project_options INTERFACE -Wno-psabi)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)
+    # The passes that join loads and stores to pairs, new in GCC 14, make wrong code of vectors of 64 bytes (seen in 14.2).
+    set(without_pairing_pass -mno-early-ldp-fusion -mno-late-ldp-fusion)
+  endif()
+endif()
 target_include_directories(project_options INTERFACE ${CMAKE_SOURCE_DIR})
 # MPI's C++ bindings were removed from the standard. Their headers cause warnings and need another library.
 target_compile_definitions(project_options INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)

@@ -177,9 +177,10 @@ template <int kLines>
 }
 
 /// Reads rows of 128, 256 or 512 bytes and sums them, so that the compiler keeps the reads.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void read_rows(const RowBlock& rows,
-                                                                            std::int64_t bytes,
-                                                                            std::uint32_t* sink) {
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+void read_rows(const RowBlock& rows, std::int64_t bytes, std::uint32_t* sink) {
   if (bytes == 128) return read_lines<2>(rows, sink);
   if (bytes == 256) return read_lines<4>(rows, sink);
   read_lines<8>(rows, sink);

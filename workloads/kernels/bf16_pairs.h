@@ -2,7 +2,9 @@
 // rules of lanes.h.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cstdint>
 

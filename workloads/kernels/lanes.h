@@ -7,7 +7,9 @@
 // the copy that all callers use.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include "workloads/kernels/kernels.h"
 #include "workloads/kernels/tiling.h"
@@ -83,7 +85,7 @@ inline Halves rounded(const Lanes& value) {
 inline PassedBits signs_of(const Lanes& value) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_GT_OQ);
-#else
+#elif defined(__SSE2__)
   const Mask positive = value > 0.0F;
   unsigned bits = 0;
   for (int quarter = 0; quarter < 4; ++quarter) {
@@ -91,6 +93,10 @@ inline PassedBits signs_of(const Lanes& value) {
     __builtin_memcpy(&four, reinterpret_cast<const char*>(&positive) + quarter * 16, sizeof four);
     bits |= static_cast<unsigned>(_mm_movemask_ps(four)) << (quarter * 4);
   }
+  return static_cast<PassedBits>(bits);
+#else
+  unsigned bits = 0;
+  for (int lane = 0; lane < kLanes; ++lane) bits |= (value[lane] > 0.0F ? 1U : 0U) << lane;
   return static_cast<PassedBits>(bits);
 #endif
 }

@@ -60,7 +60,7 @@ inline Lanes root_of(const Lanes& value) {
   // Masked with all lanes set: GCC 12 warns about the undefined value that the unmasked form starts
   // from.
   return reinterpret_cast<Lanes>(_mm512_maskz_sqrt_ps(0xFFFF, reinterpret_cast<__m512>(value)));
-#else
+#elif defined(__SSE2__)
   Lanes roots;
   for (int quarter = 0; quarter < 4; ++quarter) {
     __m128 four;
@@ -68,6 +68,10 @@ inline Lanes root_of(const Lanes& value) {
     four = _mm_sqrt_ps(four);
     __builtin_memcpy(reinterpret_cast<char*>(&roots) + quarter * 16, &four, sizeof four);
   }
+  return roots;
+#else
+  Lanes roots;
+  for (int lane = 0; lane < kLanes; ++lane) roots[lane] = __builtin_sqrtf(value[lane]);
   return roots;
 #endif
 }

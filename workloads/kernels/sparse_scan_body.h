@@ -80,7 +80,7 @@ inline Wides product_of_lower(const Wides& words, const Wides& by) {
   // from.
   return reinterpret_cast<Wides>(_mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(words),
                                                         reinterpret_cast<__m512i>(by)));
-#else
+#elif defined(__SSE2__)
   Wides products;
   for (int quarter = 0; quarter < 4; ++quarter) {
     __m128i a, b;
@@ -90,6 +90,9 @@ inline Wides product_of_lower(const Wides& words, const Wides& by) {
     __builtin_memcpy(reinterpret_cast<char*>(&products) + quarter * 16, &a, sizeof a);
   }
   return products;
+#else
+  constexpr std::uint64_t kLowerWord = 0xFFFFFFFFu;
+  return (words & kLowerWord) * (by & kLowerWord);
 #endif
 }
 

@@ -3,7 +3,9 @@
 // operands as zero and flush subnormal sums to zero.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <array>
 #include <cmath>
@@ -11,8 +13,19 @@
 #include <cstring>
 #include <limits>
 
+#if defined(__x86_64__)
 /// Compiles a function for AVX2 and FMA too, chosen at start: without them std::fma is a call.
 #define EMULATED_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
+#else
+#define EMULATED_FOR_AVX2 __attribute__((noinline))
+// The intrinsics' types, on CPUs whose compiler has none.
+using __m256i = long long __attribute__((vector_size(32)));
+using __m512i = long long __attribute__((vector_size(64)));
+using __m512 = float __attribute__((vector_size(64)));
+using __m512bh = short __attribute__((vector_size(64)));
+using __mmask16 = std::uint16_t;
+using __mmask32 = std::uint32_t;
+#endif
 
 namespace emulated {
 

@@ -250,10 +250,10 @@ TEST(Bf16, RefusesWhatIsNotThere) {
   const Network net = residual::test_network({8, 8}, 16, 2);
   nn::Device device;
   nn::ExecutorOptions options = options_for(4, 4);
-  options.kernels = nn::kernels(base::InstructionSet::kAvx2);
+  options.kernels = nn::kernels(base::InstructionSet::kBaseline);
   EXPECT_EQ(
       base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
-      "precision bf16: expected a CPU with avx512_bf16, this one offers avx2; f32 runs "
+      "precision bf16: expected a CPU with avx512_bf16, this one offers baseline; f32 runs "
       "everywhere");
   options.arithmetic = {};
   options.arithmetic.f32_layers = {"conv9"};
