@@ -50,13 +50,18 @@ enter() {
   # shellcheck disable=SC2016 # expanded by the inner shell
   SYSTEM=$system PROJECT=$project SHARED=$(realpath ../shared 2>/dev/null || true) unshare --mount --propagation private bash -c '
     set -e
+    mount --bind "$SYSTEM" "$SYSTEM"
     mount -t proc proc "$SYSTEM/proc"
     for shared in /sys /dev; do mount --rbind "$shared" "$SYSTEM$shared"; done
     if [[ -d $SHARED ]]; then
       mkdir -p "$SYSTEM/work/shared"
       mount --bind "$SHARED" "$SYSTEM/work/shared"
     fi
-    exec chroot "$SYSTEM" env -i HOME=/root LANG=C.UTF-8 ${TERM:+TERM="$TERM"} ${CI:+CI="$CI"} \
+    # Not chroot alone: tests make mount namespaces, and whoever enters one by nsenter is at its root.
+    cd "$SYSTEM"
+    pivot_root . .
+    umount --lazy .
+    exec chroot . env -i HOME=/root LANG=C.UTF-8 ${TERM:+TERM="$TERM"} ${CI:+CI="$CI"} \
       PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
       ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
       bash -c "cd $PROJECT && exec \"\$@\"" enter "$@"' enter "$@"
