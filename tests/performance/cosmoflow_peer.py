@@ -3,8 +3,7 @@
 Both do the same work: batch, size of samples, layers, threads, precision; logarithms of random counts in memory;
 squared error; SGD with Keras's momentum; no dropout. PyTorch is first timed in both memory formats, with LeakyReLU
 before max pooling, as published, and after it, which gives the same values from an eighth of the voxels; the fastest
-variant is used. PyTorch is as installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
-MALLOC_TRIM_THRESHOLD_ are set in the environment. Measurements alternate, so that slow phases of the machine affect
+variant is used, with the settings of beside_pytorch.py. Measurements alternate, so that slow phases of the machine affect
 both. No time is asserted. At the default size it takes five to fifteen minutes on two cores:
 
     python3 tests/performance/cosmoflow_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
@@ -14,12 +13,11 @@ Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code 
 
 import argparse
 import itertools
-import os
 import pathlib
 import sys
 
-from resnet50_peer import (TimedSteps, check_writable, fastest, measure_pairs, run_bench, show, summarize, whole_number,
-                           write_report)
+from beside_pytorch import (TimedSteps, add_options, check_options, facts_of, fastest, measure_pairs, run_bench,
+                            settle, show, summarize, whole_number, write_report)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
 import peer
@@ -33,21 +31,14 @@ SETTINGS = ("precision", "batch", "size", "threads", "steps")
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
-    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    add_options(parser, steps=3)
     parser.add_argument("--batch", type=whole_number(1), default=2)
     parser.add_argument("--size", type=whole_number(1 << HALVINGS), default=128)
-    parser.add_argument("--threads", type=whole_number(1), default=2)
-    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
-    parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
+    check_options(parser, options)
     if options.size % (1 << HALVINGS) != 0:
         parser.error(f"--size: must divide by {1 << HALVINGS}, got {options.size}")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    settle(options)
     return options
 
 
@@ -103,7 +94,7 @@ def main():
     best, by_way = fastest(torch, trainings, options)
     settings = {name: getattr(options, name) for name in (*SETTINGS, "pairs")}
     report = summarize("cosmoflow", settings, *measure_pairs(options, bench, trainings[best]))
-    report["pytorch"] |= {"torch": torch.__version__, "way": best, "samples_per_s_by_way": by_way}
+    report["pytorch"] |= facts_of(torch, options, best, by_way)
     show(report)
     write_report(options, report)
 

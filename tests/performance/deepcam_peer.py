@@ -1,9 +1,8 @@
 """Compares the speed of `trainmark bench deepcam` with PyTorch training the same model on the same machine.
 
 Both do the same work: batch, size of scenes, layers, threads, precision; random fields and labels in memory; weighted
-cross entropy; LAMB. PyTorch is first timed in both memory formats, and the faster one is used. Otherwise PyTorch is as
-installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ are set in
-the environment. Measurements alternate, so that slow phases of the machine affect both. No time is asserted. At the
+cross entropy; LAMB. PyTorch is first timed in both memory formats, and the faster one is used, with the settings of
+beside_pytorch.py. Measurements alternate, so that slow phases of the machine affect both. No time is asserted. At the
 default size it takes a quarter of an hour or more on two cores:
 
     python3 tests/performance/deepcam_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
@@ -14,17 +13,18 @@ Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code 
 """
 
 import argparse
-import os
 import pathlib
 import sys
 
-from resnet50_peer import (FORMATS, TimedSteps, check_writable, fastest, measure_memory, measure_pairs, run_bench, show,
-                           summarize, tell_peak, whole_number, write_report)
+from beside_pytorch import (TimedSteps, add_memory_options, add_options, check_options, facts_of, fastest,
+                            measure_memory, measure_pairs, run_bench, settle, show, summarize, tell_peak, whole_number,
+                            write_report)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
 import peer
 
 RATE = 0.001
+FORMATS = ("contiguous_format", "channels_last")
 LAMB = {"name": "lamb", "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
 DIVISOR = 16  # the model's height and width must be multiples of this
 SETTINGS = ("precision", "batch", "height", "width", "threads", "steps")
@@ -32,27 +32,19 @@ SETTINGS = ("precision", "batch", "height", "width", "threads", "steps")
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
-    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    add_options(parser, steps=3)
     parser.add_argument("--batch", type=whole_number(1), default=1)
     parser.add_argument("--height", type=whole_number(DIVISOR), default=768)
     parser.add_argument("--width", type=whole_number(DIVISOR), default=1152)
-    parser.add_argument("--threads", type=whole_number(1), default=2)
-    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
-    parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
-    parser.add_argument("--memory", action="store_true", help="compare memory, not speed; once, not in pairs")
-    parser.add_argument("--peak-of", choices=FORMATS, help=argparse.SUPPRESS)  # this script calls itself
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    add_memory_options(parser, FORMATS)
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
+    check_options(parser, options)
     for name in ("height", "width"):
         if getattr(options, name) % DIVISOR != 0:
             parser.error(f"--{name}: must divide by {DIVISOR}, got {getattr(options, name)}")
     if options.batch * options.height * options.width <= DIVISOR ** 2:
         parser.error(f"--batch: PyTorch's batch norm needs more than one point, got {options.batch} scenes of one")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    settle(options)
     return options
 
 
@@ -108,8 +100,7 @@ def main():
     memory_format, by_format = fastest(torch, trainings, options)
     settings = {name: getattr(options, name) for name in (*SETTINGS, "pairs")}
     report = summarize("deepcam", settings, *measure_pairs(options, bench, trainings[memory_format]))
-    report["pytorch"] |= {"torch": torch.__version__, "memory_format": memory_format,
-                          "samples_per_s_by_format": by_format}
+    report["pytorch"] |= facts_of(torch, options, memory_format, by_format)
     show(report)
     write_report(options, report)
 

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-from resnet50_peer import check_writable, machine_of, whole_number, write_report
+from beside_pytorch import check_writable, machine_of, whole_number, write_report
 from run_check import call
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]

@@ -4,8 +4,7 @@ Both do the same work: batch, layers, tables, ids per bag, threads; random dense
 batches of ids in turn; binary cross entropy; SGD without momentum. PyTorch is first timed in several variants, and the
 fastest is used: sparse gradients with PyTorch's SGD, or gradients of bags added to the rows with index_add; interaction
 by autograd, or with a hand-written gradient; and with --precision bf16, for which trainmark splits its tables, layers
-in bfloat16 or not. PyTorch is as installed, and gets new pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
-MALLOC_TRIM_THRESHOLD_ are set in the environment. Measurements alternate, so that slow phases of the machine affect
+in bfloat16 or not; with the settings of beside_pytorch.py. Measurements alternate, so that slow phases of the machine affect
 both. No time is asserted. It takes one to three minutes on two cores, and twice the memory of the tables, 2.1 GB
 (small) or 4.3 GB (mlperf-mini):
 
@@ -16,12 +15,11 @@ Exit code 2 for wrong arguments, 77 if PyTorch is absent, trainmark's exit code 
 
 import argparse
 import itertools
-import os
 import pathlib
 import sys
 
-from resnet50_peer import (TimedSteps, check_writable, fastest, measure_pairs, run_bench, show, summarize, whole_number,
-                           write_report)
+from beside_pytorch import (TimedSteps, add_options, check_options, facts_of, fastest, measure_pairs, run_bench,
+                            settle, show, summarize, whole_number, write_report)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
 import peer
@@ -43,19 +41,12 @@ SETTINGS = ("config", "precision", "batch", "threads", "steps")
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
+    add_options(parser, steps=5)
     parser.add_argument("--config", choices=CONFIGS, default="small")
-    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--batch", type=whole_number(1), default=2048)
-    parser.add_argument("--threads", type=whole_number(1), default=2)
-    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
-    parser.add_argument("--steps", type=whole_number(1), default=5, help="timed steps of a measurement")
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    check_options(parser, options)
+    settle(options)
     return options
 
 
@@ -148,7 +139,7 @@ def main():
     best, by_way = fastest(torch, all_ways, options)
     settings = {name: getattr(options, name) for name in (*SETTINGS, "pairs")}
     report = summarize("dlrm", settings, *measure_pairs(options, bench, all_ways[best]))
-    report["pytorch"] |= {"torch": torch.__version__, "way": best, "samples_per_s_by_way": by_way}
+    report["pytorch"] |= facts_of(torch, options, best, by_way)
     show(report)
     write_report(options, report)
 

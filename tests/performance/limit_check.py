@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from resnet50_peer import check_writable, machine_of, whole_number
+from beside_pytorch import check_writable, machine_of, whole_number
 
 PRECISIONS = ("f32", "bf16")
 BF16_FLAG = "avx512_bf16"

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from resnet50_peer import check_writable, machine_of, whole_number
+from beside_pytorch import check_writable, machine_of, whole_number
 
 CLASSES = 8
 TARGET_MISSED = 6
