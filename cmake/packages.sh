@@ -21,7 +21,7 @@ groups[build]="${groups[analysis]}
   libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
-  slurm-wlm munge shellcheck zsh groff"
+  slurm-wlm munge mpich shellcheck zsh groff"
 # To compare with the reference framework and scikit-learn. Tests that need them are skipped without them.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # The tools that files of configs/integrations are for, and what makes Debian packages. Tests skip those that are absent.
@@ -32,7 +32,7 @@ case $(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME-}") in
   *) groups[integrations]+=" environment-modules" ;;
 esac
 # To build and test with MPICH in place of Open MPI: preset mpich.
-groups[mpich]="libmpich-dev mpich libhdf5-mpich-dev"
+groups[mpich]="libmpich-dev libhdf5-mpich-dev"
 # For ./check --all.
 groups[thorough]="lintian valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format"
 

@@ -239,8 +239,8 @@ void Communicator::abort(base::ExitCode code, const std::string& message) const 
 
 void Communicator::abort_together(base::ExitCode code, const std::string& message) const {
   if (state_->rank == 0) abort(code, message);
-  // Rank 0 ends this process within moments. If it is gone already, exit here.
-  std::this_thread::sleep_for(std::chrono::seconds(5));
+  // Rank 0 ends this process within seconds. If it is gone already, exit here.
+  std::this_thread::sleep_for(std::chrono::seconds(10));
   std::_Exit(static_cast<int>(code));
 }
 

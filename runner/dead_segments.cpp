@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -23,9 +24,11 @@ namespace fs = std::filesystem;
 /// longer than this, its ranks keep what they have mapped already.
 constexpr std::time_t kStartS = 30;
 
-std::array<std::string, 2> prefixes() {
+/// Of Open MPI 4's and 5's messages within a node, and of its windows.
+std::array<std::string, 3> prefixes() {
   const std::string host = base::host_name();
-  return {fmt::format("vader_segment.{}.{}.", host, ::geteuid()), fmt::format("osc_sm.{}.", host)};
+  return {fmt::format("vader_segment.{}.{}.", host, ::geteuid()),
+          fmt::format("sm_segment.{}.{}.", host, ::geteuid()), fmt::format("osc_sm.{}.", host)};
 }
 
 std::vector<fs::path> candidates(const std::string& folder) {
@@ -34,7 +37,9 @@ std::vector<fs::path> candidates(const std::string& folder) {
   const auto known = prefixes();
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const bool is_known = name.starts_with(known[0]) || name.starts_with(known[1]);
+    const bool is_known = std::any_of(known.begin(), known.end(), [&](const std::string& prefix) {
+      return name.starts_with(prefix);
+    });
     struct stat facts {};
     if (!is_known || ::lstat(it->path().c_str(), &facts) != 0) continue;
     const bool is_old = std::time(nullptr) - facts.st_mtime > kStartS;

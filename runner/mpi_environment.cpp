@@ -47,7 +47,11 @@ std::string mpi_library_version() {
   check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   const std::string full(text.data(), static_cast<std::size_t>(length));
   // The text after the first comma or newline describes the packaging.
-  return full.substr(0, full.find_first_of(",\n"));
+  std::string version = full.substr(0, full.find_first_of(",\n"));
+  // MPICH's is "MPICH Version:", a tab, and the number.
+  if (const std::size_t tab = version.find(":\t"); tab != std::string::npos)
+    version.replace(tab, 2, " ");
+  return version;
 }
 
 }  // namespace runner

@@ -32,6 +32,18 @@ constexpr double kRootsDelayS = 2.0, kFirstsDelayS = 5.0, kLastDelayS = 8.0;
 /// Limit for examining this host's processes, in case a file system does not respond.
 constexpr std::chrono::seconds kLookTime(2);
 
+const char* to_string(MpiPhase phase) {
+  switch (phase) {
+    case MpiPhase::kStart:
+      return "start";
+    case MpiPhase::kFirstSum:
+      return "first sum";
+    case MpiPhase::kEnd:
+      return "end";
+  }
+  return "call";
+}
+
 class Waiter {
  public:
   Waiter(MpiPhase phase, const launch::Launcher& launcher, double timeout_s)
@@ -84,11 +96,11 @@ class Waiter {
   }
 
   std::string waiting_text() const {
-    const char* place = phase_ == MpiPhase::kStart ? "start" : "end";
     const std::string who =
         is_alone() ? "" : fmt::format("rank {} (host {}): ", launcher_.rank, base::host_name());
     const std::string all = launcher_.ranks > 1 ? fmt::format("all {}", launcher_.ranks) : "all";
-    return fmt::format("{}MPI's {} has taken more than {:.4g} s{}", who, place, timeout_s_,
+    return fmt::format("{}MPI's {} has taken more than {:.4g} s{}", who, to_string(phase_),
+                       timeout_s_,
                        is_alone() ? "" : fmt::format(", as not {} ranks have come", all));
   }
 

@@ -1,4 +1,4 @@
-// A time limit for MPI_Init and MPI_Finalize, enforced by a thread since the calls may never
+// A time limit for MPI's start, first sum and end, enforced by a thread since the calls may never
 // return.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace runner {
 
-enum class MpiPhase { kStart, kEnd };
+enum class MpiPhase { kStart, kFirstSum, kEnd };
 
 /// While it lives, the process ends with kSystem after `timeout_s` seconds and prints which ranks
 /// of its host are missing, or that all of its host's ranks are present. The first rank of an

@@ -137,11 +137,12 @@ void print_failure(const base::Failure& failure, ResultSink& result, Console& co
   }
 }
 
-/// The seconds before a job's ender kills it, a little less than mpirun's one second or the
-/// schedulers' at least five (Flux). At a terminal there is no limit: 0.
+/// Seconds between a job's SIGTERM and its last words, which must be written before it is killed:
+/// within 0.25 s under Open MPI 5's mpirun, and at least 5 s under schedulers (Flux). At a terminal
+/// there is no limit: 0.
 double grace_s(const launch::Environment& environment) {
   const launch::LauncherKind kind = launch::kind_of(environment);
-  if (kind == launch::LauncherKind::kMpirun) return 0.2;
+  if (kind == launch::LauncherKind::kMpirun) return 0.1;
   const bool is_alone = kind == launch::LauncherKind::kNone;
   return is_alone && launch::allocation_of(environment).scheduler.empty() ? 0.0 : 3.0;
 }

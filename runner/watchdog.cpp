@@ -29,7 +29,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 /// Interval between two looks at this rank's own activity.
-constexpr double kLookEveryS = 0.1;
+constexpr double kLookEveryS = 0.05;
 /// A pause of kLongPauseS, at most kShortlyS before the job ends, explains why the other ranks
 /// ended it.
 constexpr double kLongPauseS = 3.0, kShortlyS = 3.0;
@@ -103,6 +103,7 @@ class Watchdog::Watcher {
 
  private:
   void watch(const std::stop_token& stop);
+  double time_to_next_look() const;
   void pass_time();
   void take(const Message& message);
   void send_state();
@@ -143,7 +144,7 @@ class Watchdog::Watcher {
 void Watchdog::Watcher::watch(const std::stop_token& stop) {
   send_state();
   while (!stop.stop_requested()) {
-    const auto message = mailbox_.receive(kLookEveryS);
+    const auto message = mailbox_.receive(time_to_next_look());
     pass_time();
     if (message) take(*message);
     send_failure();
@@ -152,6 +153,12 @@ void Watchdog::Watcher::watch(const std::stop_token& stop) {
     send_state();
     judge();
   }
+}
+
+/// The grace is short, and a look too late may not happen.
+double Watchdog::Watcher::time_to_next_look() const {
+  if (told_at_s_ < 0 || now_s_ > told_at_s_ + options_.grace_s) return kLookEveryS;
+  return std::min(kLookEveryS, told_at_s_ + options_.grace_s - now_s_);
 }
 
 void Watchdog::Watcher::pass_time() {

@@ -19,8 +19,8 @@ struct WatchOptions {
   /// it soon.
   std::function<StopSignal()> told_to_end;
   /// Seconds that the main thread then has to end by itself before the last words are said: Open
-  /// MPI's launcher kills a second after its SIGTERM. 0: no limit.
-  double grace_s = 0.2;
+  /// MPI's launcher kills 1 s after its SIGTERM (version 4) or 0.25 s after it (5). 0: no limit.
+  double grace_s = 0.1;
 };
 
 WatchOptions watch_options(const WatchLimits& limits,

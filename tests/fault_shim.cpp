@@ -7,11 +7,14 @@
 //   tick     SIGKILL at the n-th reading of the clock: any moment of the run
 //   told     SIGTERM when the n-th file in a folder *.part.* is opened, which staging creates
 //   finalize SIGSTOP before MPI_Finalize
+//   sum      the n-th MPI_Iallreduce in place, of floats, damages the first of them
+//   stuck    from the n-th MPI_Testall on, no operation is complete
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <mpi.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +57,7 @@ const Plan& plan() {
   return kPlan;
 }
 
+std::atomic<long> sums{0}, tests{0};
 std::atomic<long> begun_opens{0}, part_calls{0}, part_writes{0}, renames{0}, ticks{0};
 constexpr int kDescriptors = 4096;
 std::atomic<bool> is_part[kDescriptors];
@@ -206,6 +210,23 @@ int MPI_Finalize() {
   if (wants("finalize")) ::raise(SIGSTOP);
   print_counts();
   return real();
+}
+
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, MPI_Request* request) {
+  static const auto real = next<decltype(&MPI_Iallreduce)>("MPI_Iallreduce");
+  if (wants("sum") && from == MPI_IN_PLACE && ++sums == plan().at)
+    static_cast<float*>(to)[0] += 7.0F;
+  return real(from, to, count, type, op, comm, request);
+}
+
+int MPI_Testall(int count, MPI_Request requests[], int* are_complete, MPI_Status statuses[]) {
+  static const auto real = next<decltype(&MPI_Testall)>("MPI_Testall");
+  if (wants("stuck") && ++tests >= plan().at) {
+    *are_complete = 0;
+    return MPI_SUCCESS;
+  }
+  return real(count, requests, are_complete, statuses);
 }
 
 /// std::chrono::steady_clock::now(). C++ code reads the clock here; MPI's waiting loops do not.

@@ -6,7 +6,7 @@
 #                                    "unlimited"
 #   hosts.sh --probe                 whether this machine can do that, and if not, why
 #
-# On host1, Open MPI can start processes on the others: mpirun --host host1:1,host2:1
+# On host1, Open MPI and MPICH can start processes on the others: mpirun --host host1:1,host2:1, mpiexec -hosts host1,host2
 set -euo pipefail
 
 self=$(realpath "$0")
@@ -52,26 +52,24 @@ lay_network() {
   done
 }
 
-# PROCESSES HOST COMMAND...: what Open MPI calls in place of ssh. PROCESSES are those of host2 and so on, joined by "+".
+# HOST COMMAND...: what launchers call in place of ssh. HOST_PROCESSES are those of host2 and so on, joined by "+".
 on_host() {
-  local processes number=${2#host}
-  IFS=+ read -ra processes <<<"$1"
-  shift 2
+  local processes number=${1#host}
+  IFS=+ read -ra processes <<<"$HOST_PROCESSES"
+  shift
   exec nsenter -t "${processes[number - 2]}" --net --uts sh -c "$*"
 }
 
 case ${1-} in
   --probe) exec "$self" 2 1mbit true ;;
-  --on-host)
-    shift
-    on_host "$@"
-    ;;
+  host[0-9]*) on_host "$@" ;;
   --inside)
     readonly count=$2 rate=$3
     shift 3
     lay_network
-    others=$(IFS=+ && echo "${holders[*]:1}")
-    export OMPI_MCA_plm_rsh_agent="$self --on-host $others" OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
+    HOST_PROCESSES=$(IFS=+ && echo "${holders[*]:1}")
+    export HOST_PROCESSES HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC=$self HYDRA_IFACE=net0
+    export OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
       OMPI_MCA_btl_tcp_if_include="$network.0/24" OMPI_MCA_oob_tcp_if_include="$network.0/24"
     # The names that Open MPI 5 has for them.
     export PRTE_MCA_plm_ssh_agent=$OMPI_MCA_plm_rsh_agent PRTE_MCA_plm_ssh_no_tree_spawn=1 \

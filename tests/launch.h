@@ -1,6 +1,6 @@
 // Starts programs from a shell, alone or under the launcher, and reports how they ended. MPIEXEC is
-// the launcher's path, MPIEXEC_OPTIONS
-// what lets ranks share processors, MPIEXEC_RANK the variable that holds a rank's number.
+// the launcher's path, MPIEXEC_OPTIONS what lets ranks share processors, MPIEXEC_RANK the variable
+// that holds a rank's number.
 #pragma once
 
 #include <sys/wait.h>
@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runner/base/content.h"
@@ -67,6 +68,28 @@ inline std::string mpirun(int ranks, const std::string& options = "") {
       ::getuid() == 0 ? "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
   return allow + MPIEXEC " " MPIEXEC_OPTIONS " -n " + std::to_string(ranks) + " " + options +
          (options.empty() ? "" : " ");
+}
+
+/// Whether the launcher is MPICH's.
+constexpr bool kIsHydra = std::string_view(MPIEXEC_RANK) == "PMI_RANK";
+
+/// The launcher's exit code where SIGKILL ended a rank.
+constexpr int kKilledStatus = kIsHydra ? 9 : 137;
+/// Whether the launcher sends SIGTERM to the other ranks before it kills them.
+constexpr bool kWarnsRanks = !kIsHydra;
+
+/// The launcher's options for one rank on each of the hosts of hosts.sh.
+inline std::string on_hosts(int hosts) {
+  std::string names;
+  for (int host = 1; host <= hosts; ++host) {
+    names += (host > 1 ? ",host" : "host") + std::to_string(host) + ":1";
+  }
+  return kIsHydra ? "-hosts " + names : "--host " + names + " --map-by node";
+}
+
+/// The launcher's option that sets a variable of every rank.
+inline std::string with_variable(const std::string& name, const std::string& value) {
+  return kIsHydra ? "-genv " + name + " " + value : "-x " + name + "=" + value;
 }
 
 /// Processes whose command line mentions `folder` and whose environment, if given, contains

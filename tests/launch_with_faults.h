@@ -15,7 +15,7 @@ inline std::string mpirun_with_faults(int ranks, const std::string& fault,
   std::string variables = "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 ";
   if (!fault.empty()) variables += "TRAINMARK_TEST_FAULT=" + fault + " ";
   if (!counts.empty()) variables += "TRAINMARK_TEST_COUNTS=" + counts + " ";
-  return variables + "timeout 300 " + mpirun(ranks, "-x LD_PRELOAD=" SHIM);
+  return variables + "timeout 300 " + mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
 }
 
 }  // namespace outside

@@ -139,15 +139,6 @@ PeerService peers_in(const Environment& environment) {
   return PeerService::kNone;
 }
 
-/// The major version in "Open MPI v4.1.4"; 0 for other libraries.
-int open_mpi_version(const std::string& library) {
-  const std::string prefix = "Open MPI v";
-  if (!library.starts_with(prefix)) return 0;
-  int major = 0;
-  std::from_chars(library.data() + prefix.size(), library.data() + library.size(), major);
-  return major;
-}
-
 /// How to start the processes so that they form one job.
 std::string remedy(LauncherKind kind, const std::string& library) {
   const std::string by_mpirun = fmt::format("start it by the mpirun of {}", library);
@@ -243,6 +234,14 @@ std::string name_of(LauncherKind kind) {
       return "a launcher with PMIx";
   }
   return "an unknown launcher";
+}
+
+int open_mpi_version(const std::string& library) {
+  const std::string prefix = "Open MPI v";
+  if (!library.starts_with(prefix)) return 0;
+  int major = 0;
+  std::from_chars(library.data() + prefix.size(), library.data() + library.size(), major);
+  return major;
 }
 
 std::string start_problem(const Launcher& launcher, const std::string& library) {

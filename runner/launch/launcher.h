@@ -70,6 +70,9 @@ Allocation allocation_of(const Environment& environment);
 /// "slurm 17", "lsf 5[3]" for an array's task; "" outside of a job.
 std::string job_text(const Allocation& allocation);
 
+/// The major version in MPI's own name ("Open MPI v4.1.4"); 0 for other libraries.
+int open_mpi_version(const std::string& library);
+
 /// Why MPI cannot start, and what to do; "" if nothing is wrong. `library` is MPI's own name: "Open
 /// MPI v4.1.4".
 std::string start_problem(const Launcher& launcher, const std::string& library);

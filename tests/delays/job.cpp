@@ -122,7 +122,8 @@ fs::path Job::log_path() const { return folder() / "results/box/resnet50/result_
 
 std::string Job::command() const {
   std::string options = options_;
-  for (const auto& [name, value] : environment_) options += fmt::format(" -x {}={}", name, value);
+  for (const auto& [name, value] : environment_)
+    options += " " + outside::with_variable(name, value);
   return fmt::format("{} {}{} run {}", before_, outside::mpirun(2, options), TRAINMARK,
                      (folder() / "config.json").string());
 }

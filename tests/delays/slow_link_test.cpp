@@ -25,7 +25,7 @@ Ended run_between_hosts(const std::string& rate) {
   Job job;
   job.set("/epochs", 2);
   job.set("/evaluation/every_epochs", 2);
-  job.launch_by(fmt::format("{} 2 {}", HOSTS, rate), "--host host1:1,host2:1 --map-by node");
+  job.launch_by(fmt::format("{} 2 {}", HOSTS, rate), outside::on_hosts(2));
   return job.run();
 }
 

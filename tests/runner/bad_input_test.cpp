@@ -127,8 +127,12 @@ std::string with_room(const fs::path& folder, std::int64_t bytes) {
          std::to_string(bytes) + ":" + folder.string() + " ";
 }
 
+std::string mpirun_in_little_room(int ranks) {
+  return mpirun(ranks, outside::with_variable("LD_PRELOAD", SHIM));
+}
+
 TEST_F(BadInput, DiskFullWhileStaging) {
-  for (const std::string& launcher : {std::string(), mpirun(2)}) {
+  for (const std::string& launcher : {std::string(), mpirun_in_little_room(2)}) {
     const Ended ended = run([](json&) {}, with_room(folder_ / "near", 5000) + launcher);
     expect(ended, kSystem,
            AllOf(HasSubstr("near/"), HasSubstr("write failed: No space left on device")));
@@ -144,7 +148,7 @@ TEST_F(BadInput, DiskFullWhileStaging) {
 }
 
 TEST_F(BadInput, DiskFullWhileLogging) {
-  for (const std::string& launcher : {std::string(), mpirun(2)}) {
+  for (const std::string& launcher : {std::string(), mpirun_in_little_room(2)}) {
     const Ended ended = run([](json&) {}, with_room(folder_ / "results", 8000) + launcher);
     expect(ended, kSystem, HasSubstr(": cannot write the log: No space left on device"));
     EXPECT_TRUE(all_end());
@@ -179,9 +183,11 @@ TEST_F(BadInput, DiskFullWhileSavingWeights) {
 TEST_F(BadInput, ModelThatDoesNotFitTheMemoryOfOneRank) {
   json large = config();
   large["model"] = {{"depth", 152}, {"width", 256}, {"image_size", 32}, {"classes", 2}};
-  const std::string program = TRAINMARK " run " + saved(large);
+  // One command for both ranks: Open MPI 5.0.7's mpirun crashes on two that are joined by a colon.
   const Ended ended =
-      shell(mpirun(1) + program + " : -n 1 sh -c 'ulimit -v 3000000; exec " + program + "'");
+      shell(mpirun(2) +
+            "sh -c 'test $" MPIEXEC_RANK " = 0 || ulimit -v 3000000; exec " TRAINMARK " run " +
+            saved(large) + "'");
   expect(ended, kSystem,
          testing::ContainsRegex("rank 1: .*memory.*(Cannot allocate memory|refused)"));
   EXPECT_TRUE(all_end());

@@ -27,8 +27,9 @@ class DeadSegments : public testing::Test {
     fs::last_write_time(path, fs::file_time_type::clock::now() - age);
     return path;
   }
-  static std::string name(const std::string& host, const std::string& rest) {
-    return "vader_segment." + host + "." + std::to_string(::geteuid()) + "." + rest;
+  static std::string name(const std::string& host, const std::string& rest,
+                          const std::string& kind = "vader_segment.") {
+    return kind + host + "." + std::to_string(::geteuid()) + "." + rest;
   }
 
   const base::TemporaryDirectory folder_;
@@ -37,9 +38,11 @@ class DeadSegments : public testing::Test {
 
 TEST_F(DeadSegments, AreRemovedWhereNobodyMapsThem) {
   const auto dead = put(name(base::host_name(), "4f2a0001.0"), old_);
+  const auto dead_of_5 = put(name(base::host_name(), "4f2a0001.0", "sm_segment."), old_);
   const auto window = put("osc_sm." + base::host_name() + ".4f2a0001.0.3", old_);
   remove_dead_segments(folder_.path().string());
   EXPECT_FALSE(fs::exists(dead));
+  EXPECT_FALSE(fs::exists(dead_of_5));
   EXPECT_FALSE(fs::exists(window));
 }
 

@@ -29,6 +29,8 @@ constexpr int kHangTimeoutS = 5;
 constexpr int kUsualHangTimeoutS = 600;
 constexpr int kLostTimeoutS = 8;
 constexpr double kGoneWithinS = 15.0;
+/// In the launcher's message on a rank that SIGKILL ended.
+constexpr const char* kKilledText = outside::kIsHydra ? "EXIT CODE: 9" : "signal 9";
 
 class LostRank : public outside::ToyRun {
  protected:
@@ -70,16 +72,17 @@ class LostRank : public outside::ToyRun {
 
 TEST_F(LostRank, EndsWhenOneIsKilled) {
   const Ended run = ends(2, {{"kind", "kill"}, {"rank", 1}, {"during", "train"}, {"step", 15}});
-  EXPECT_EQ(run.status, 137);  // the launcher's exit code for SIGKILL
-  EXPECT_THAT(run.err, HasSubstr("signal 9"));
+  EXPECT_EQ(run.status, outside::kKilledStatus);
+  EXPECT_THAT(run.out + run.err, HasSubstr(kKilledText));
+  if (!outside::kWarnsRanks) return;
   expect_aborted(testing::ContainsRegex(
       "told to end by SIGTERM during training.*; rank 1 .* does not answer any more"));
 }
 
 TEST_F(LostRank, EndsWhenRankZeroIsKilled) {
   const Ended run = ends(2, {{"kind", "kill"}, {"rank", 0}, {"during", "evaluate"}});
-  EXPECT_EQ(run.status, 137);
-  EXPECT_THAT(run.err, HasSubstr("signal 9"));
+  EXPECT_EQ(run.status, outside::kKilledStatus);
+  EXPECT_THAT(run.out + run.err, HasSubstr(kKilledText));
 }
 
 TEST_F(LostRank, EndsAndNamesOneThatIsStopped) {
@@ -97,10 +100,11 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStopped) {
 
 TEST_F(LostRank, EndsAndNamesRankZeroWhereItIsTheOneThatIsStopped) {
   const Ended run = ends(3, {{"kind", "stop"}, {"rank", 0}, {"during", "evaluate"}});
-  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.status, outside::kWarnsRanks ? 4 : outside::kKilledStatus);
   EXPECT_THAT(run.err,
               AllOf(HasSubstr("rank 1: rank 0 (host "), HasSubstr("has not been heard of for"),
                     HasSubstr("rank 1 waits in evaluation")));
+  if (!outside::kWarnsRanks) return;
   // For its SIGTERM the launcher resumes the stopped rank, which can then report.
   expect_aborted(AllOf(HasSubstr("told to end by SIGTERM during evaluation"),
                        HasSubstr("rank 0 was stopped or had no CPU time for "),
@@ -135,6 +139,36 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStoppedBeforeMpiStarts) {
                     HasSubstr("not all 3 ranks have come: stopped on this host ("),
                     HasSubstr("): rank 1 (process ")));
   EXPECT_THAT(run.err, Not(HasSubstr("rank 2 (host ")));  // reported only once
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+  EXPECT_TRUE(all_end());
+}
+
+TEST_F(LostRank, EndsWhereTheLauncherIsAnotherMpis) {
+  const std::string other = outside::kIsHydra ? "mpirun.openmpi" : "mpiexec.mpich";
+  if (shell("command -v " + other).status != 0) GTEST_SKIP() << other << " is not installed";
+  const std::string allow = "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ";
+  const Ended run =
+      shell(allow + other + " -n 2 " + TOY_PROGRAM " run " + config({{"kind", "none"}}));
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("started 2 processes, but each would do the whole job alone, as "
+                                 "MPI does not know the others: "));
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
+TEST_F(LostRank, EndsWhereTheFirstSumIsWrong) {
+  const Ended run = shell(outside::mpirun_with_faults(3, "1:sum:1") + TOY_PROGRAM " run " +
+                          config({{"kind", "none"}}));
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("MPI_Iallreduce: element 0 of the first sum: expected 3 ones to "
+                                 "be 3, found 10. "));
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
+TEST_F(LostRank, EndsWhereTheFirstSumMakesNoProgress) {
+  const Ended run = shell(outside::mpirun_with_faults(2, "1:stuck:1") + TOY_PROGRAM " run " +
+                          config({{"kind", "none"}}) + " --mpi-timeout 3");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("MPI's first sum has taken more than 3 s"));
   EXPECT_FALSE(fs::exists(folder_ / "results"));
   EXPECT_TRUE(all_end());
 }
@@ -235,14 +269,16 @@ TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
 }
 
 TEST_F(LostRank, LogsTheEndThatALauncherBringsBySigterm) {
+  // MPICH's launcher passes the signal on, and does not kill: there the hang ends the job.
+  const int hang_s = outside::kIsHydra ? kHangTimeoutS : kUsualHangTimeoutS;
   const Started job =
       start("exec " + mpirun(2) + TOY_PROGRAM " run " +
-            config({{"kind", "stand_still"}, {"rank", 1}, {"during", "evaluate"}}, 600));
+            config({{"kind", "stand_still"}, {"rank", 1}, {"during", "evaluate"}}, hang_s));
   ASSERT_TRUE(comes(
       [this] { return content(results("result_1.txt")).find("eval_start") != std::string::npos; }));
   ASSERT_EQ(::kill(job.process, SIGTERM), 0);
   const Ended run = wait(job);
-  EXPECT_EQ(run.status, 1);  // the launcher's own
+  EXPECT_EQ(run.status, outside::kIsHydra ? 4 : 1);  // 1: the launcher's own
   EXPECT_TRUE(all_end());
   expect_aborted(HasSubstr("told to end by SIGTERM during "));
 }

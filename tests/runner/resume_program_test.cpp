@@ -156,7 +156,8 @@ TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
 
 TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy_on(1, "run " + saving + " --set model.kill_at_step=25").status, 137);
+  ASSERT_EQ(toy_on(1, "run " + saving + " --set model.kill_at_step=25").status,
+            outside::kKilledStatus);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set seed=6").status, 6);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
   const Ended resumed = toy_on(1, "run " + saving + " --resume");
@@ -172,7 +173,7 @@ TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
 TEST_F(ResumeProgram, BeginsWhereNothingIsSavedIfItMay) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
   const Ended begun = toy_on(2, "run " + saving + " --resume-or-start --set model.kill_at_step=25");
-  EXPECT_EQ(begun.status, 137);
+  EXPECT_EQ(begun.status, outside::kKilledStatus);
   EXPECT_THAT(begun.err, HasSubstr("nothing to go on from"));
   const Ended resumed = toy_on(2, "run " + saving + " --resume-or-start");
   EXPECT_EQ(resumed.status, 6) << resumed.err;

@@ -61,7 +61,7 @@ TEST_F(SystemProgram, CountsTheHostsOfAJobAndTellsHowTheyDiffer) {
   const std::string system = std::string("exec ") + TOY_PROGRAM + " system --json " +
                              file("mine.json") + " --differences -";
   const Ended job =
-      shell(HOSTS " 3 unlimited " + mpirun(3, "--host host1:1,host2:1,host3:1") +
+      shell(HOSTS " 3 unlimited " + mpirun(3, outside::on_hosts(3)) +
             "sh -c '[ $(hostname) = host2 ] && export OMP_WAIT_POLICY=active; " + system + "'");
   ASSERT_EQ(job.status, 0) << job.err;
   EXPECT_EQ(in_file("mine.json")["number_of_nodes"], "3");

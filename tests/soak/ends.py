@@ -142,7 +142,8 @@ ENDS = [
     End("node 2 killed", "mpirun", node(1, "kill"), 25, (*LOST_CODES, 0, None),
         ("NODE_FAIL 0:0", *(f"{state} {code}:0" for state in ("NODE_FAIL", "FAILED") for code in LOST_CODES)), LOST_NODE,
         node(1, "start")),
-    End("node 1 killed", "mpirun", node(0, "kill"), 25, (None,), ("NODE_FAIL 0:0",), None, node(0, "start")),
+    End("node 1 killed", "mpirun", node(0, "kill"), 25, (None,), ("NODE_FAIL 0:0", "NODE_FAIL 0:1"), None,
+        node(0, "start")),
     End("node 2 cut", "srun", node(1, "cut"), 25, (SYSTEM, SRUN_LOST),
         ("FAILED 4:0", "NODE_FAIL 4:0", f"NODE_FAIL {SRUN_LOST}:0"), LOST_NODE, node(1, "join")),
 ]

@@ -87,8 +87,7 @@ TEST_F(CosmoflowTrace, CountsTheEdgesBetweenQuarters) {
 
 TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
   if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
-  const std::string launcher =
-      std::string(HOSTS) + " 2 1gbit " + mpirun(2, "--host host1:1,host2:1 --map-by node");
+  const std::string launcher = std::string(HOSTS) + " 2 1gbit " + mpirun(2, outside::on_hosts(2));
   for (const telemetry::ReadRank& rank : traced(launcher, 2, 1)) {
     const json margins = transfer(rank, "margins");
     EXPECT_GT(margins.at("in_flight_s").get<double>(), 0.0);
