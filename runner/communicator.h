@@ -14,7 +14,8 @@
 namespace runner {
 
 /// MPI_Init_thread(FUNNELED) ... MPI_Finalize. Outlives every Communicator. To run as root, set
-/// Open MPI's OMPI_ALLOW_RUN_AS_ROOT for the launcher; this class sets nothing.
+/// Open MPI's OMPI_ALLOW_RUN_AS_ROOT for the launcher; this class does not. For Open MPI 5 it sets
+/// OMPI_MCA_opal_abort_delay (does_abort_wait()), unless that is set.
 class MpiEnvironment {
  public:
   MpiEnvironment(int& argc, char**& argv);

@@ -233,14 +233,15 @@ void Communicator::abort(base::ExitCode code, const std::string& message) const 
   // A single write, so that messages of several ranks do not interleave.
   const std::string line = fmt::format("rank {}: {}\n", state_->rank, message);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  // The launcher ends the others when a rank exits with an error.
+  if (!does_abort_wait()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }
 
 void Communicator::abort_together(base::ExitCode code, const std::string& message) const {
   if (state_->rank == 0) abort(code, message);
-  // Rank 0 ends this process within seconds. If it is gone already, exit here.
-  std::this_thread::sleep_for(std::chrono::seconds(10));
+  // Rank 0 ends this process within moments. If it is gone already, exit here.
+  std::this_thread::sleep_for(std::chrono::seconds(5));
   std::_Exit(static_cast<int>(code));
 }
 

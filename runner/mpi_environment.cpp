@@ -3,10 +3,12 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdlib>
 #include <exception>
 #include <string>
 
 #include "runner/communicator.h"
+#include "runner/launch/launcher.h"
 #include "runner/mpi_calls.h"
 
 namespace runner {
@@ -20,6 +22,8 @@ void check(int code, const char* call) {
       fmt::format("{}: {}", call, std::string(text.data(), static_cast<std::size_t>(length))));
 }
 
+bool does_abort_wait() { return launch::open_mpi_version(mpi_library_version()) >= 5; }
+
 bool is_finalized() {
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -29,6 +33,8 @@ bool is_finalized() {
 bool unwinding_or_finalized() { return std::uncaught_exceptions() > 0 || is_finalized(); }
 
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
+  constexpr int kKeepTheUsers = 0;
+  if (does_abort_wait()) ::setenv("OMPI_MCA_opal_abort_delay", "60", kKeepTheUsers);
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED) {

@@ -3,7 +3,6 @@
 #include "runner/on_ranks.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -35,16 +34,6 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
 /// rank's exit code 6, it would end the others by SIGTERM and print messages.
 void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 
-/// From version 5 on, Open MPI ends a rank at once when a connection breaks, as when another rank
-/// was killed. With a delay the launcher's SIGTERM comes first, and rank 0 has its grace
-/// (WatchOptions) to log why the job ends. Must precede MPI's start. Delays MPI_Abort, too.
-void delay_aborts(const launch::Launcher& launcher, const std::string& library) {
-  constexpr int kKeepTheUsers = 0;
-  if (launch::open_mpi_version(library) < 5) return;
-  const bool by_mpirun = launcher.kind == launch::LauncherKind::kMpirun;
-  ::setenv("OMPI_MCA_opal_abort_delay", by_mpirun ? "1" : "4", kKeepTheUsers);
-}
-
 /// Every process finds the same problem, and there may be no launcher to end the others: rank 0
 /// prints it.
 int refuse(const launch::Launcher& launcher, const std::string& problem) {
@@ -61,7 +50,6 @@ int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
   const std::string start_problem = launch::start_problem(launcher, library);
   if (!start_problem.empty()) return refuse(launcher, start_problem);
   remove_dead_segments();
-  delay_aborts(launcher, library);
   const auto timeout_s = static_cast<double>(mpi_timeout_s);
   std::optional<MpiGuard> guard(std::in_place, MpiPhase::kStart, launcher, timeout_s);
   const MpiEnvironment mpi(argc, argv);        // both outlive the try block, so that no
