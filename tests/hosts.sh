@@ -6,7 +6,7 @@
 #                                    "unlimited"
 #   hosts.sh --probe                 whether this machine can do that, and if not, why
 #
-# On host1, Open MPI and MPICH can start processes on the others: mpirun --host host1:1,host2:1, mpiexec -hosts host1,host2
+# On host1, Open MPI can start processes on the others: mpirun --host host1:1,host2:1
 set -euo pipefail
 
 self=$(realpath "$0")
@@ -52,7 +52,7 @@ lay_network() {
   done
 }
 
-# HOST COMMAND...: what launchers call in place of ssh. HOST_PROCESSES are those of host2 and so on, joined by "+".
+# HOST COMMAND...: what Open MPI calls in place of ssh. HOST_PROCESSES are those of host2 and so on, joined by "+".
 on_host() {
   local processes number=${1#host}
   IFS=+ read -ra processes <<<"$HOST_PROCESSES"
@@ -68,8 +68,7 @@ case ${1-} in
     shift 3
     lay_network
     HOST_PROCESSES=$(IFS=+ && echo "${holders[*]:1}")
-    export HOST_PROCESSES HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC=$self HYDRA_IFACE=net0
-    export OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
+    export HOST_PROCESSES OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
       OMPI_MCA_btl_tcp_if_include="$network.0/24" OMPI_MCA_oob_tcp_if_include="$network.0/24"
     # The names that Open MPI 5 has for them.
     export PRTE_MCA_plm_ssh_agent=$OMPI_MCA_plm_rsh_agent PRTE_MCA_plm_ssh_no_tree_spawn=1 \

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -80,11 +81,18 @@ constexpr bool kWarnsRanks = !kIsHydra;
 
 /// The launcher's options for one rank on each of the hosts of hosts.sh.
 inline std::string on_hosts(int hosts) {
-  std::string names;
+  std::string names = "--host ";
   for (int host = 1; host <= hosts; ++host) {
     names += (host > 1 ? ",host" : "host") + std::to_string(host) + ":1";
   }
-  return kIsHydra ? "-hosts " + names : "--host " + names + " --map-by node";
+  return names + " --map-by node";
+}
+
+/// Why ranks cannot run on the hosts of the script hosts.sh; "" if they can.
+inline std::string why_no_hosts(const std::string& script) {
+  if (kIsHydra) return "UCX, by which MPICH sends, sees no devices of network namespaces";
+  const bool can_make_them = std::system((script + " --probe >/dev/null 2>&1").c_str()) == 0;
+  return can_make_them ? "" : "network namespaces cannot be made here";
 }
 
 /// The launcher's option that sets a variable of every rank.

@@ -18,8 +18,6 @@ using telemetry::Subsystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-bool has_network_namespaces() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
-
 /// A short training with few, large exchanges.
 Ended run_between_hosts(const std::string& rate) {
   Job job;
@@ -62,7 +60,8 @@ void expect_time_in_exchange_on_both_sides() {
 }
 
 TEST(SlowLink, TakesItsTimeInExchangeOnBothSides) {
-  if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
+  const std::string why = outside::why_no_hosts(HOSTS);
+  if (!why.empty()) GTEST_SKIP() << why;
   delays::expect_in_one_of_three(expect_time_in_exchange_on_both_sides);
 }
 

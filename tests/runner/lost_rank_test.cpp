@@ -100,7 +100,9 @@ TEST_F(LostRank, EndsAndNamesOneThatIsStopped) {
 
 TEST_F(LostRank, EndsAndNamesRankZeroWhereItIsTheOneThatIsStopped) {
   const Ended run = ends(3, {{"kind", "stop"}, {"rank", 0}, {"during", "evaluate"}});
-  EXPECT_EQ(run.status, outside::kWarnsRanks ? 4 : outside::kKilledStatus);
+  // Without a warning, this depends on which rank ends first.
+  EXPECT_TRUE(run.status == 4 || (!outside::kWarnsRanks && run.status == outside::kKilledStatus))
+      << run.status;
   EXPECT_THAT(run.err,
               AllOf(HasSubstr("rank 1: rank 0 (host "), HasSubstr("has not been heard of for"),
                     HasSubstr("rank 1 waits in evaluation")));

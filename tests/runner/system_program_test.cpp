@@ -54,9 +54,8 @@ TEST_F(SystemProgram, SaysOnceThatSrunDidNotJoinItsProcesses) {
 }
 
 TEST_F(SystemProgram, CountsTheHostsOfAJobAndTellsHowTheyDiffer) {
-  if (shell(HOSTS " --probe").status != 0) {
-    GTEST_SKIP() << "network namespaces cannot be made here";
-  }
+  const std::string why = outside::why_no_hosts(HOSTS);
+  if (!why.empty()) GTEST_SKIP() << why;
   // Host 2 has a different environment.
   const std::string system = std::string("exec ") + TOY_PROGRAM + " system --json " +
                              file("mine.json") + " --differences -";

@@ -23,8 +23,6 @@ using testing::HasSubstr;
 constexpr std::int64_t kSize = 32, kBatch = 2, kFloat = 4, kRedshifts = 4;
 constexpr std::int64_t kChannels[] = {16, 32};
 
-bool has_network_namespaces() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
-
 class CosmoflowTrace : public outside::GeneratedRun {
  protected:
   CosmoflowTrace()
@@ -86,7 +84,8 @@ TEST_F(CosmoflowTrace, CountsTheEdgesBetweenQuarters) {
 }
 
 TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
-  if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
+  const std::string why = outside::why_no_hosts(HOSTS);
+  if (!why.empty()) GTEST_SKIP() << why;
   const std::string launcher = std::string(HOSTS) + " 2 1gbit " + mpirun(2, outside::on_hosts(2));
   for (const telemetry::ReadRank& rank : traced(launcher, 2, 1)) {
     const json margins = transfer(rank, "margins");
