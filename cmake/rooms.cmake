@@ -4,8 +4,6 @@ add_library(project_options INTERFACE)
 target_compile_options(project_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
 # GCC 12 warns of overlapping copies inside std::string's operator+ (GCC bug 105651).
 target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-# The standard library of GCC 12 uses what it calls deprecated, inside of std::stable_sort.
-target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC notes at each pair of doubles that GCC 10 changed how they are passed.
   target_compile_options(project_options INTERFACE -Wno-psabi)

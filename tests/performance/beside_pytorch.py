@@ -1,12 +1,11 @@
 """Measurements of training by `trainmark bench` beside PyTorch on the same machine, for the scripts *_peer.py.
 
-PyTorch runs with its best settings. Its memory comes from an allocator that keeps what was freed, as otherwise each step
-gets new pages: by default glibc's with raised thresholds; --allocator picks another. Its threads are bound to the CPUs
+PyTorch runs with its best settings. glibc's allocator keeps what was freed, by raised thresholds, as otherwise each step
+gets new pages; --allocator leaves it as installed. Its threads are bound to the CPUs
 that the script may use. Both are set before the script starts Python a second time.
 """
 
 import argparse
-import ctypes.util
 import json
 import os
 import pathlib
@@ -21,8 +20,6 @@ WARMUP = 1  # untimed steps at the beginning of each measurement of either side
 ALLOCATORS = {
     "installed": {},
     "thresholds": {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "17179869184"},
-    "jemalloc": {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "oversize_threshold:1,background_thread:true,"
-                               "metadata_thp:auto,dirty_decay_ms:9000000000,muzzy_decay_ms:9000000000"},
 }
 BINDING = {"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"}
 MARK = "PEER_SETTINGS"
@@ -50,8 +47,8 @@ def add_options(parser, steps):
     parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
     parser.add_argument("--steps", type=whole_number(1), default=steps, help="timed steps of a measurement")
     parser.add_argument("--allocator", choices=ALLOCATORS,
-                        help="what PyTorch's memory comes from: glibc as installed (default with --memory), with raised "
-                             "thresholds (default), or jemalloc")
+                        help="glibc's allocator for PyTorch: as installed (default with --memory), or with raised "
+                             "thresholds (default)")
     parser.add_argument("--output", help="JSON file for settings, figures and machine")
 
 
@@ -66,8 +63,6 @@ def check_options(parser, options):
         options.allocator = "installed" if getattr(options, "memory", False) else "thresholds"
     if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
         parser.error(f"{options.program}: expected the program trainmark")
-    if options.allocator == "jemalloc" and ctypes.util.find_library("jemalloc") is None:
-        parser.error("--allocator: jemalloc is not installed (Debian: libjemalloc2)")
     if options.output:
         check_writable(parser, pathlib.Path(options.output))
 

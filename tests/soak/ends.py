@@ -13,6 +13,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -54,7 +55,7 @@ class End:
             self.job = self.start(attempt, endless)
             comes(lambda: self.results.checkpoints() or self.job.has_ended(), 120)
             # Starts under srun sometimes fail by themselves (see hosts.sh).
-            if not self.job.has_ended() or "Segmentation fault" not in self.job.errors():
+            if self.launcher != "srun" or not self.job.has_ended() or "Segmentation fault" not in self.job.errors():
                 break
         if not self.results.checkpoints() or self.job.has_ended():
             return self.expect(False, f"the training did not begin: {self.job.errors()[-500:]}")
@@ -139,18 +140,30 @@ LOST_NODE = ["rank 1 (host {other}", "has not been heard of"]
 # Rank 0 kills an mpirun that waits for the lost node (137). mpirun 4.1.4 sometimes crashes by itself (139) or gives up
 # (205, 244). Its exit code is 0 if Slurm ends it at the moment in which rank 0 ends.
 LOST_CODES = (SYSTEM, KILLED, 139, 205, 244)
-# srun's exit codes if Slurm (22.05, 24.11) detects the lost node before rank 0 does.
-SRUN_LOST = (255, 1)
+
+
+def slurm_major():
+    """22 of "slurm 22.05.8" or "slurm-wlm 22.05.8"; 0 without Slurm, where nothing here runs."""
+    try:
+        told = subprocess.run(["slurmd", "-V"], capture_output=True, text=True,
+                              env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin"}).stdout
+    except FileNotFoundError:
+        return 0
+    return int(told.split()[1].split(".")[0])
+
+
+# Slurm 24.11 gives a lost node's job, and its srun if Slurm detects the loss before rank 0 does, other codes than 22.05.
+NODE_LOST, SRUN_LOST, SRUN_NODE_LOST = (("NODE_FAIL 0:1", 1, "NODE_FAIL 0:1") if slurm_major() >= 24 else
+                                        ("NODE_FAIL 0:0", 255, "NODE_FAIL 255:0"))
 ENDS = [
     End("rank 1 killed", "mpirun", kill_rank, 15, (KILLED,), ("FAILED 137:0",), ["rank 1 (host {other}"]),
     End("rank 1 killed", "srun", kill_rank, 15, (KILLED,), ("FAILED 137:0",), ["rank 1 (host {other}"]),
     End("node 2 killed", "mpirun", node(1, "kill"), 25, (*LOST_CODES, 0, None),
         ("NODE_FAIL 0:0", *(f"{state} {code}:0" for state in ("NODE_FAIL", "FAILED") for code in LOST_CODES)), LOST_NODE,
         node(1, "start")),
-    End("node 1 killed", "mpirun", node(0, "kill"), 25, (None,), ("NODE_FAIL 0:0", "NODE_FAIL 0:1"), None,
-        node(0, "start")),
-    End("node 2 cut", "srun", node(1, "cut"), 25, (SYSTEM, *SRUN_LOST),
-        ("FAILED 4:0", "NODE_FAIL 4:0", "NODE_FAIL 255:0", "NODE_FAIL 0:1"), LOST_NODE, node(1, "join")),
+    End("node 1 killed", "mpirun", node(0, "kill"), 25, (None,), (NODE_LOST,), None, node(0, "start")),
+    End("node 2 cut", "srun", node(1, "cut"), 25, (SYSTEM, SRUN_LOST),
+        ("FAILED 4:0", "NODE_FAIL 4:0", SRUN_NODE_LOST), LOST_NODE, node(1, "join")),
 ]
 
 
