@@ -23,6 +23,7 @@ ALLOCATORS = {
 }
 BINDING = {"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"}
 MARK = "PEER_SETTINGS"
+CPUS = os.sched_getaffinity(0)  # before OpenMP binds this thread, and with it what it starts, to one of them
 
 
 def whole_number(least):
@@ -108,7 +109,8 @@ def run_bench(program, workload, **settings):
         command = [os.path.abspath(program), "bench", workload, "--warmup", WARMUP, "--json", path]
         for name, value in settings.items():
             command += ["--" + name.replace("_", "-"), value]
-        done = subprocess.run(list(map(str, command)), env=environment_of_trainmark(), capture_output=True, text=True)
+        done = subprocess.run(list(map(str, command)), env=environment_of_trainmark(), capture_output=True, text=True,
+                              preexec_fn=lambda: os.sched_setaffinity(0, CPUS))
         if done.returncode != 0 or not path.exists():
             print(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}",
                   end="", file=sys.stderr)
@@ -145,8 +147,8 @@ def fastest(torch, trainings, options):
             seconds[name].append(training.timed_step())
     speeds = {name: samples_per_s(options.batch, times) for name, times in seconds.items()}
     best = max(speeds, key=speeds.get)
-    print(f"PyTorch {torch.__version__}, allocator {options.allocator}: " + ", ".join(f"{name} {speed:.4g}" for name, speed in speeds.items()) +
-          f" samples/s; {best} is used", flush=True)
+    print(f"PyTorch {torch.__version__}, allocator {options.allocator}: " +
+          ", ".join(f"{name} {speed:.4g}" for name, speed in speeds.items()) + f" samples/s; {best} is used", flush=True)
     return best, speeds
 
 
