@@ -2,8 +2,16 @@
 
 add_library(project_options INTERFACE)
 target_compile_options(project_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # It takes names of the other files of a unity build for shadowed ones, and warns of elided braces, a matter of style.
+  target_compile_options(project_options INTERFACE -Wno-shadow -Wno-missing-braces)
+endif()
 # GCC 12 warns of overlapping copies inside std::string's operator+ (GCC bug 105651).
 target_compile_options(project_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  # Outside the kernels sums have the same bits on every CPU. x86-64 without options has no fused multiply-add.
+  target_compile_options(project_options INTERFACE -ffp-contract=off)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC notes at each pair of doubles that GCC 10 changed how they are passed.
   target_compile_options(project_options INTERFACE -Wno-psabi)

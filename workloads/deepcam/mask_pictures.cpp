@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -23,7 +24,7 @@ constexpr std::array<Colour, kClasses> kColours = {{{24, 24, 32}, {240, 144, 32}
 constexpr std::int64_t kLine = 4;  ///< pixels between the two masks
 
 void paint(dataset::Image& image, std::int64_t row, std::int64_t column, std::size_t which) {
-  const auto at = static_cast<std::size_t>(3 * (row * image.width + column));
+  const std::ptrdiff_t at = 3 * (row * image.width + column);
   std::copy(kColours[which].begin(), kColours[which].end(), image.pixels.begin() + at);
 }
 

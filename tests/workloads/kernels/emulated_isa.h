@@ -13,12 +13,14 @@
 #include <cstring>
 #include <limits>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
 /// Compiles a function for AVX2 and FMA too, chosen at start: without them std::fma is a call.
 #define EMULATED_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
-#else
+#else  // Clang makes no clones of functions that are not inlined
 #define EMULATED_FOR_AVX2 __attribute__((noinline))
-// The intrinsics' types, on CPUs whose compiler has none.
+#endif
+#if !defined(__x86_64__)
+// The intrinsics' types, which the compiler has for x86 alone.
 using __m256i = long long __attribute__((vector_size(32)));
 using __m512i = long long __attribute__((vector_size(64)));
 using __m512 = float __attribute__((vector_size(64)));
@@ -277,6 +279,7 @@ inline void dot_tiles(int sums, int a, int b) {
   (emulated::permuted64(first, order, second))
 #define _mm512_maskz_unpacklo_epi16(mask, first, second) (emulated::unpacked16(first, second, 0))
 #define _mm512_maskz_unpackhi_epi16(mask, first, second) (emulated::unpacked16(first, second, 1))
+#undef _mm512_maskz_inserti64x4  // a macro in Clang
 #define _mm512_maskz_inserti64x4(mask, into, half, which) (emulated::with_half(into, half, which))
 #define _mm512_cvtne2ps_pbh(upper, lower) (emulated::rounded_pairs(upper, lower))
 #define _mm512_dpbf16_ps(sum, a, b) (emulated::dot_pairs(sum, a, b))

@@ -142,7 +142,7 @@ void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
       if (from == nullptr) {
         std::fill_n(to, count, 0.0F);
       } else {
-        widen(from, to, count);
+        this->widen(from, to, count);
       }
     });
   };
@@ -153,7 +153,7 @@ void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
   const auto all = [&](auto* values) {
     if (phases_.only_first) clear(values, piece, slice);
     convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
-      if (to != nullptr) round(from, to, count);
+      if (to != nullptr) this->round(from, to, count);
     });
   };
   is_float_ ? all(static_cast<float*>(values_)) : all(static_cast<Bf16*>(values_));
