@@ -13,11 +13,13 @@
 #include <cstring>
 #include <limits>
 
-#if defined(__x86_64__) && !defined(__clang__)
+#if !defined(__x86_64__)
+#define EMULATED_FOR_AVX2 __attribute__((noinline))
+#elif defined(__clang__)  // inlines no clones, and refuses to be told so
+#define EMULATED_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
 /// Compiles a function for AVX2 and FMA too, chosen at start: without them std::fma is a call.
 #define EMULATED_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
-#else  // Clang makes no clones of functions that are not inlined
-#define EMULATED_FOR_AVX2 __attribute__((noinline))
 #endif
 #if !defined(__x86_64__)
 // The intrinsics' types, which the compiler has for x86 alone.
