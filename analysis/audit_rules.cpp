@@ -148,6 +148,10 @@ constexpr std::array kRules = {
               "the places are not to be trusted."},
     AuditRule{Rule::kTimeZero, "time-zero", kWarning, "Records have a time_ms of 0 or less.",
               kPublished, "Stamp them with the time at which they are written."},
+    AuditRule{Rule::kTimeUnit, "time-unit", kError,
+              "No record is stamped with milliseconds since 1970: all times are below 1e11 or "
+              "above 4e12, so times and rates computed from them are wrong.",
+              kFormat, "Stamp every record with milliseconds since 1970."},
     AuditRule{Rule::kInitTooLong, "init-too-long", kWarning,
               "Initialisation took longer than the time that does not count: 30 minutes in the "
               "closed division, 4 hours in the open one.",

@@ -49,6 +49,7 @@ enum class Rule : std::uint8_t {
   kTwoClocks,
   kTimeGoesBack,
   kTimeZero,
+  kTimeUnit,
   kInitTooLong,
   kInitTimesImpossible,
   // intervals

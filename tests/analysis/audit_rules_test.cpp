@@ -153,6 +153,9 @@ void add_times(std::map<std::string, Spoilt>& all) {
   all["two-clocks"] = spoilt([](Log& log) { log["init_start"]["time_ms"] = 12345; });
   all["time-goes-back"] = spoilt([](Log& log) { shift(log, "seed", 20000); });
   all["time-zero"] = spoilt([](Log& log) { log["submission_org"]["time_ms"] = 0; });
+  all["time-unit"] = spoilt([](Log& log) {
+    for (json& one : log.records) one["time_ms"] = one["time_ms"].get<double>() / 1000.0;
+  });
   all["init-too-long"] = spoilt([](Log& log) { shift(log, "init_start", -1801e3); });
   all["init-times-impossible"] = spoilt([](Log& log) { shift(log, "init_stop", 344111e3); });
   all["interval-not-stopped"] =
