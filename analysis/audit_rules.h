@@ -64,6 +64,7 @@ enum class Rule : std::uint8_t {
   // evaluations and epochs
   kEvaluationCadence,
   kFirstEvaluation,
+  kEvaluationFrequent,
   kEpochNumberMissing,
   kEpochNumberStuck,
   kEpochNumberBack,

@@ -182,13 +182,16 @@ void add_times(std::map<std::string, Spoilt>& all) {
 }
 
 void add_epochs(std::map<std::string, Spoilt>& all) {
-  all["evaluation-cadence"] = spoilt(
-      [](Log& log) {
-        log.at("eval_accuracy", 2)["metadata"]["epoch_num"] = 10;
-        log.at("eval_start", 2)["metadata"]["epoch_num"] = 10;
-        log.at("eval_stop", 2)["metadata"]["epoch_num"] = 10;
-      },
-      "resnet");
+  for (const auto& [rule, epoch] :
+       {std::pair{"evaluation-more-frequent", 10}, std::pair{"evaluation-cadence", 14}}) {
+    all[rule] = spoilt(
+        [number = epoch](Log& log) {
+          for (const char* key : {"eval_accuracy", "eval_start", "eval_stop"}) {
+            log.at(key, 2)["metadata"]["epoch_num"] = number;
+          }
+        },
+        "resnet");
+  }
   all["first-evaluation"] = spoilt([](Log& log) {
     for (json& one : log.records) {
       if (one["metadata"].contains("epoch_num")) {
