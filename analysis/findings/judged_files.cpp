@@ -39,7 +39,7 @@ void add_groups(const CheckReport& report, Files& files) {
   for (const RunGroup& group : *report.groups) {
     if (!group.is_invalid()) continue;
     const auto folder = report.files[group.files.front()].path.parent_path();
-    files.of(group.name, folder.generic_string()).verdict = Verdict::kFail;
+    files.of(group.name, folder.empty() ? "." : folder.generic_string()).verdict = Verdict::kFail;
   }
 }
 
