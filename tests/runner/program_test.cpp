@@ -250,6 +250,35 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   for (const auto& [key, value] : system.items()) EXPECT_TRUE(value.is_string()) << key;
 }
 
+TEST_F(ProgramTest, EndsWithFourIfWhatItPrintsIsLost) {
+  for (const std::string& arguments :
+       {std::string("--version"), std::string("--help"), std::string("run --help"),
+        "config " + config(), std::string("system"), std::string("system --json -"),
+        "run --dry-run " + config(), "run --dry-run --json - " + config(), "run " + config(),
+        std::string("bench toy"), std::string("completion bash"), std::string("man run")}) {
+    const Ended full = shell("{ " TOY_PROGRAM " " + arguments + " >/dev/full; }");
+    EXPECT_EQ(full.status, 4) << arguments;
+    EXPECT_THAT(full.err, HasSubstr("trainmark: standard output: cannot be written\n"))
+        << arguments;
+    EXPECT_EQ(shell("{ " TOY_PROGRAM " " + arguments + " >&-; }").status, 4) << arguments;
+  }
+  EXPECT_TRUE(fs::exists(result("1.weights.h5")));
+  EXPECT_EQ(shell("{ " TOY_PROGRAM " config --json " + (folder_ / "c.json").string() + " " +
+                  config() + " >/dev/full; }")
+                .status,
+            0)
+      << "nothing is printed";
+}
+
+TEST_F(ProgramTest, PrintsIntoNoFileWhenItsStandardStreamsAreClosed) {
+  const Ended run = shell("{ " TOY_PROGRAM " run " + config() + " <&- >&- 2>&-; }");
+  EXPECT_EQ(run.status, 4);
+  for (const auto& entry : fs::directory_iterator(results())) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_THAT(content(entry.path()), Not(HasSubstr("RESULT "))) << entry.path();
+  }
+}
+
 TEST_F(ProgramTest, NamesTheWorkloadThatLacksAnOption) {
   const auto refusal = [this](const std::string& arguments) {
     const Ended ended = toy(arguments);
