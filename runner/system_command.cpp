@@ -145,11 +145,6 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   if (said.division.empty()) said.division = "open";
   OrderedJson description = describe_nodes(said, nodes);
   if (keeps) description = kept(options, description);
-  if (options.json.empty() && options.differences != "-") {
-    print(description, nodes, differences);
-  } else {
-    print_differences(differences);
-  }
   if (is_file) {
     write_description(options.json, description);
     print_unknown(options.json, description);
@@ -157,6 +152,12 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   if (options.json == "-") std::cout << description.dump(2) << std::endl;
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);
+  }
+  // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
+  if (options.json.empty() && options.differences != "-") {
+    print(description, nodes, differences);
+  } else {
+    print_differences(differences);
   }
   return ExitCode::kSuccess;
 }

@@ -299,6 +299,9 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
   const std::vector<PastRun> runs =
       options.regressions ? std::vector<PastRun>() : index.find(query);
   const ChangesByLog changes = changes_of(every);
+  if (has_file) {
+    write_files({{options.json, json_text(runs, changes, trends, options)}}, messages, false);
+  }
   if (options.json == kStandardOutput) {
     out << json_text(runs, changes, trends, options);
   } else {
@@ -310,9 +313,6 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
     }
   }
   end_output(out);
-  if (has_file) {
-    write_files({{options.json, json_text(runs, changes, trends, options)}}, messages, false);
-  }
   if (has_regression(trends)) return ExitCode::kRegression;
   return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;
 }

@@ -27,6 +27,8 @@ void require_files(const std::vector<std::pair<std::string, std::string>>& optio
 void refuse_to_overwrite(const std::filesystem::path& output,
                          const std::vector<std::filesystem::path>& read);
 
+/// Files are written before the text: a reader of it that ends early, such as `head`, then costs
+/// none of them.
 /// Flushes `out`. Throws SystemError if something could not be printed.
 void end_output(std::ostream& out);
 

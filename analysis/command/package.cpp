@@ -215,6 +215,8 @@ void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked
   }
   if (checked) document["check"] = json::parse(report::check_json_text(*checked));
   const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const bool has_file = !options_.json.empty() && options_.json != kStandardOutput;
+  if (has_file) write_files({{options_.json, text}}, people_, false);
   if (options_.json == kStandardOutput) {
     out_ << text;
   } else {
@@ -223,7 +225,6 @@ void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked
       out_ << base::printable((place / file.target).generic_string() + from) << '\n';
     }
     out_ << base::printable(fmt::format("package {}: {}", place.generic_string(), verdict)) << '\n';
-    if (!options_.json.empty()) write_files({{options_.json, text}}, people_, false);
   }
   end_output(out_);
   for (const std::string& note : plan.notes) say("note: " + note);

@@ -217,6 +217,13 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
       for (const std::string& problem : problems) messages << base::printable(problem) << '\n';
       reported = problems;
     }
+    if (!options.json.empty() && options.json != kStandardOutput) {
+      write_files({{options.json, json_text(runs, sets)}}, messages, false);
+    }
+    if (!options.openmetrics.empty()) {
+      write_files({{options.openmetrics, report::status_openmetrics(runs)}}, messages,
+                  options.follow);
+    }
     if (options.json == kStandardOutput) {
       out << json_text(runs, sets);
     } else {
@@ -227,13 +234,6 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
       write_sets(sets, out);
     }
     end_output(out);
-    if (!options.json.empty() && options.json != kStandardOutput) {
-      write_files({{options.json, json_text(runs, sets)}}, messages, false);
-    }
-    if (!options.openmetrics.empty()) {
-      write_files({{options.openmetrics, report::status_openmetrics(runs)}}, messages,
-                  options.follow);
-    }
     if (!options.follow || !goes_on(runs)) {
       return problems.empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;
     }

@@ -41,10 +41,10 @@ std::int64_t job_root(const LaunchFacts& launch) {
 }
 
 void hand_out(const Report& report, const Options& options) {
-  if (options.json != "-") print_report(report, std::cout);
   if (!options.json.empty()) {
     runner::write_document(report_document(report), options.json, std::cout);
   }
+  if (options.json != "-") print_report(report, std::cout);
   std::cout << std::flush;
 }
 

@@ -175,6 +175,22 @@ TEST_F(CheckSubmission, NamesASetOfLogsThatAreNamedOneByOne) {
   EXPECT_THAT(check(logs).out, HasSubstr("\noc20: convergence SUCCESS"));
 }
 
+/// A reader that goes away at once.
+class ClosedStream : public std::ostream {
+ public:
+  ClosedStream() : std::ostream(nullptr) {}
+};
+
+TEST_F(CheckSubmission, WritesItsFilesThoughNobodyReadsTheText) {
+  CheckOptions to_files = options();
+  const base::TemporaryDirectory outside;
+  to_files.json = (outside.path() / "check.json").string();
+  ClosedStream out;
+  std::ostringstream people;
+  EXPECT_THROW(analysis::command::check(to_files, out, people, 80), base::SystemError);
+  EXPECT_TRUE(std::filesystem::exists(to_files.json));
+}
+
 TEST_F(CheckSubmission, FindsItsRoundInTheFirstLog) {
   CheckOptions undecided = options();
   undecided.round = "";
