@@ -3,11 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "runner/base/input_file.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -48,11 +47,10 @@ std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
 
 /// Reads the JSON object in the file at `path`.
 Json read_description(const std::string& path) {
-  std::ostringstream text;
-  std::ifstream file(path, std::ios::binary);
-  text << file.rdbuf();
-  if (!file) throw base::DataError(path + ": cannot be read");
-  Json object = base::parse_strict_json(text.str(), path, base::JsonComments::kRefused);
+  std::string problem;
+  const auto text = base::read_text(path, problem);
+  if (!text) throw base::DataError(path + ": " + problem);
+  Json object = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
   if (!object.is_object()) {
     throw base::DataError(path + ": expected a description, a JSON object, found " +
                           base::brief_json(object) + "; --fresh replaces it");

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 #include <system_error>
 
 #include "analysis/command/outputs.h"
@@ -15,6 +14,7 @@
 #include "analysis/command/scaling_files.h"
 #include "analysis/findings/check_logs.h"
 #include "analysis/report/json/check.h"
+#include "runner/base/input_file.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -66,9 +66,8 @@ void copy_log(const fs::path& from, const fs::path& to) {
 }
 
 std::string bytes_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  base::InputFile in(path.string());
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 /// Throws ConfigError if the package has the file already, unless it has the same bytes as the

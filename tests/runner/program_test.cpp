@@ -1,5 +1,6 @@
 // Tests of the program from outside: exit codes, files, signals, failing ranks.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -248,6 +249,18 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   EXPECT_EQ(system["submitter"], "Us");
   EXPECT_EQ(system["accelerators_per_node"], "0");
   for (const auto& [key, value] : system.items()) EXPECT_TRUE(value.is_string()) << key;
+}
+
+TEST_F(ProgramTest, PassesOverConfigurationsBesideLogsThatAreNone) {
+  fs::create_directories(results());
+  std::ofstream(result("1.config.json"))
+      << R"({"workload": )" << std::string(1000000, '[') << std::string(1000000, ']') << '}';
+  ASSERT_EQ(::mkfifo(result("2.config.json").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", result("3.config.json"));
+  fs::create_directory(result("4.config.json"));
+  const Ended plan = toy("run --dry-run " + config());
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("none: no earlier run of this work"));
 }
 
 TEST_F(ProgramTest, EndsWithFourIfWhatItPrintsIsLost) {
