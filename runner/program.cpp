@@ -80,10 +80,11 @@ void occupy_standard_streams() {
 }
 
 /// Every rank finds the same error at the same time: rank 0 prints it, and its exit makes the
-/// launcher end the others. A rank still alive after 2 s found an error of its own.
+/// launcher end the others. A rank still alive after 2 s found an error of its own. The message may
+/// hold names from outside.
 int fail(ExitCode code, const std::string& message) {
   if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-  std::cerr << "trainmark: " << message << '\n' << std::flush;
+  std::cerr << "trainmark: " << base::printable_lines(message) << '\n' << std::flush;
   return static_cast<int>(code);
 }
 

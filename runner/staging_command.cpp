@@ -62,8 +62,8 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
     write_document({{"folder", folder}, {"copies", copies}}, options.json, std::cout);
     return ExitCode::kSuccess;
   }
-  for (const Json& copy : copies) std::cout << line_of(copy) << '\n';
-  if (copies.empty()) std::cout << "no staged copies in " << folder << '\n';
+  for (const Json& copy : copies) std::cout << base::printable(line_of(copy)) << '\n';
+  if (copies.empty()) std::cout << "no staged copies in " << base::printable(folder) << '\n';
   return ExitCode::kSuccess;
 }
 

@@ -160,12 +160,11 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   table.add_column("revision", Align::kLeft);
   for (std::int64_t i = 0; i < shown; ++i) {
     const PastRun& run = runs[static_cast<std::size_t>(i)];
-    table.add_row({date_text(run.started_ms), page.shown(run.system), page.shown(run.workload),
-                   page.shown(fs::path(run.log).filename().string()),
-                   page.shown(run.resumed ? run.outcome + ", resumed" : run.outcome),
-                   duration_text(run.ttt_s), short_number(run.epochs),
-                   short_number(run.train_throughput), quality_text(run.best_quality),
-                   page.shown(history::short_revision(run.revision))});
+    table.add_row({date_text(run.started_ms), run.system, run.workload,
+                   fs::path(run.log).filename().string(),
+                   run.resumed ? run.outcome + ", resumed" : run.outcome, duration_text(run.ttt_s),
+                   short_number(run.epochs), short_number(run.train_throughput),
+                   quality_text(run.best_quality), history::short_revision(run.revision)});
   }
   page.table(table);
   if (shown < all) {

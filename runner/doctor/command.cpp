@@ -135,7 +135,7 @@ int print_failure(const Options& options, const LaunchFacts& launch, const Outco
     hand_out(report, options);
   } else if (failure) {
     std::cerr << fmt::format("rank {} on {}: {}\n", launch.rank, base::host_name(),
-                             failure->measured);
+                             base::printable(failure->measured));
   }
   return static_cast<int>(exit_code(report));
 }

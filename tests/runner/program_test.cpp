@@ -57,6 +57,20 @@ TEST_F(ProgramTest, UsageErrorsEndWithTwoAndSayWhatIsWrong) {
   EXPECT_FALSE(fs::exists(folder_ / "results"));
 }
 
+TEST_F(ProgramTest, ShowsNoControlCharactersOfNamesInItsMessages) {
+  const std::string name = "'" + (folder_ / "a\x1b]0;PWN\x07\x1b[31m.json").string() + "'";
+  EXPECT_THAT(toy("run " + name).err, HasSubstr("a?]0;PWN??[31m.json: cannot open"));
+  for (const std::string& arguments :
+       {"run " + name, "run --resume " + name + " " + config(),
+        "run --set 'results.directory=" + name.substr(1, name.size() - 2) + "/\x1b[2J' " + config(),
+        "config --json " + name + "/x " + config(), "bench " + name}) {
+    for (const int ranks : {1, 2}) {
+      const Ended ended = ranks == 1 ? toy(arguments) : toy_on(ranks, arguments);
+      EXPECT_THAT(ended.err + ended.out, Not(HasSubstr("\x1b"))) << arguments;
+    }
+  }
+}
+
 TEST_F(ProgramTest, TellsAUsageErrorOnceUnderALauncher) {
   const Ended typo = toy_on(2, "run " + config({{"epoch", 3}}));
   EXPECT_EQ(typo.status, 2);
