@@ -129,7 +129,10 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<StageOptions>();
     options->parts = parts;
-    options->source = declare_config(app, parts->workloads);
+    options->source =
+        declare_config(app, parts->workloads, [options = options.get()](const WorkloadEntry&) {
+          require_outputs(*options->source, {{"--json", options->json}});
+        });
     // Copies staged ahead outlive the runs that use them.
     options->source->forced = {"staging.keep=true"};
     app.add_flag("--dry-run", options->dry_run,

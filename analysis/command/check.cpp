@@ -156,7 +156,9 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& me
 void write_report(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                   const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
-  for (const CheckedFile& file : report.files) read.push_back(file.path);
+  std::vector<fs::path> logs;
+  for (const CheckedFile& file : report.files) logs.push_back(file.path);
+  for (fs::path& file : with_side_files(logs)) read.push_back(std::move(file));
   if (options.submission) read.emplace_back(options.paths[0]);
   std::vector<OutputFile> files;
   const auto add = [&](const std::string& path, const auto& content) {

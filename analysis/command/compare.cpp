@@ -137,9 +137,10 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
   const Texts texts =
       is_bench ? compare_bench_files(options) : compare_logs(options, width, messages, code);
   std::vector<OutputFile> files;
+  const auto read = with_side_files({options.paths.begin(), options.paths.end()});
   const auto add = [&](const std::string& path, const std::string& content) {
     if (path.empty() || path == kStandardOutput) return;
-    refuse_to_overwrite(path, {options.paths.begin(), options.paths.end()});
+    refuse_to_overwrite(path, read);
     files.push_back({path, content});
   };
   add(options.json, texts.json);

@@ -154,6 +154,11 @@ ExitCode Packager::go() {
   if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {
     throw ConfigError(fmt::format("package: --org: expected a name, got '{}'", options_.org));
   }
+  if (!options_.json.empty() && options_.json != kStandardOutput) {
+    std::vector<fs::path> read = {options_.results.begin(), options_.results.end()};
+    read.emplace_back(options_.system);
+    refuse_to_overwrite(options_.json, read);
+  }
   const CheckReport logs = check_logs(options_.results, book, judging);
   for (const Problem& problem : logs.problems) say(problem.path + ": " + problem.text);
   if (!logs.problems.empty() || logs.files.empty()) return ExitCode::kData;

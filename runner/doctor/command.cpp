@@ -194,8 +194,12 @@ base::Command command(const runner::CommandParts& parts) {
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<Options>();
     options->parts = parts;
-    options->source =
-        runner::declare_config(app, options->parts.workloads, {}, runner::Presence::kOptional);
+    options->source = runner::declare_config(
+        app, options->parts.workloads,
+        [options = options.get()](const runner::WorkloadEntry&) {
+          runner::require_outputs(*options->source, {{"--json", options->json}});
+        },
+        runner::Presence::kOptional);
     app.add_flag("--quick", options->quick, "measure no rates of memory, disk and arithmetic");
     app.add_option("--ranks", options->ranks,
                    "without launcher: judge for this number of ranks on this machine")

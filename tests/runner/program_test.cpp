@@ -265,6 +265,31 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   for (const auto& [key, value] : system.items()) EXPECT_TRUE(value.is_string()) << key;
 }
 
+TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
+  const std::string file = config();
+  ASSERT_EQ(toy("run " + file).status, 0);
+  const std::string weights = result("1.weights.h5").string();
+  const std::string link = (folder_ / "link").string(), hard = (folder_ / "hard").string();
+  fs::create_symlink(weights, link);
+  fs::create_hard_link(weights, hard);
+  const std::string before = content(file), weights_before = content(weights);
+  const std::string evaluation = "evaluate " + file + " --weights " + weights;
+  for (const std::string& arguments :
+       {evaluation + " --outputs " + weights, evaluation + " --json " + weights,
+        evaluation + " --json " + link, evaluation + " --outputs " + hard,
+        evaluation + " --json " + file, "run --json " + file + " " + file,
+        "run --dry-run --json " + file + " " + file, "config --json " + file + " " + file,
+        "doctor " + file + " --json " + file}) {
+    const Ended refused = toy(arguments);
+    EXPECT_EQ(refused.status, 2) << arguments;
+    EXPECT_THAT(refused.err, HasSubstr("is one of the files that are read")) << arguments;
+  }
+  EXPECT_THAT(toy(evaluation + " --outputs o --json o").err,
+              HasSubstr("--json o: --outputs already goes there"));
+  EXPECT_EQ(content(file), before);
+  EXPECT_EQ(content(weights), weights_before);
+}
+
 TEST_F(ProgramTest, PassesOverConfigurationsBesideLogsThatAreNone) {
   fs::create_directories(results());
   std::ofstream(result("1.config.json"))
