@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/json_text.h"
 #include "runner/base/replaced_file.h"
 #include "runner/result_files.h"
 
@@ -101,7 +102,7 @@ void print_tables(const Json& value, const std::string& path, std::ostream& out)
 }  // namespace
 
 void write_document(const Json& document, const std::string& target, std::ostream& out) {
-  const std::string text = document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = base::json_text(document, 2);
   if (target == "-") {
     out << text << std::flush;
   } else {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/input_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -123,7 +124,7 @@ void print_unknown(const std::string& path, const OrderedJson& description) {
 void write_description(const std::string& path, const OrderedJson& description) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) base::make_folder(folder.string());
-  base::write_file(path, description.dump(2) + "\n");
+  base::write_file(path, base::json_text(description, 2));
 }
 
 ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
@@ -147,7 +148,7 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
     write_description(options.json, description);
     print_unknown(options.json, description);
   }
-  if (options.json == "-") std::cout << description.dump(2) << std::endl;
+  if (options.json == "-") std::cout << base::json_text(description, 2);
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);
   }

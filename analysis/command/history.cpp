@@ -19,6 +19,7 @@
 #include "analysis/numbers.h"
 #include "analysis/report/json/optional.h"
 #include "analysis/report/text/page.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
@@ -253,7 +254,7 @@ std::string json_text(const std::vector<PastRun>& runs, const ChangesByLog& chan
     document["runs"] = std::move(list);
   }
   document["definitions"] = std::move(definitions);
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_text(document);
 }
 
 bool has_regression(const std::vector<Trend>& trends) {

@@ -15,6 +15,7 @@
 #include "analysis/findings/check_logs.h"
 #include "analysis/report/json/check.h"
 #include "runner/base/input_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -218,7 +219,7 @@ void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked
          {"from", file.source.empty() ? json() : json(file.source.generic_string())}});
   }
   if (checked) document["check"] = json::parse(report::check_json_text(*checked));
-  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = base::json_text(document, 2);
   const bool has_file = !options_.json.empty() && options_.json != kStandardOutput;
   if (has_file) write_files({{options_.json, text}}, people_, false);
   if (options_.json == kStandardOutput) {

@@ -15,6 +15,7 @@
 #include "analysis/report/json/optional.h"
 #include "analysis/report/openmetrics/status.h"
 #include "analysis/report/text/page.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/units.h"
 
@@ -182,7 +183,7 @@ std::string json_text(const std::vector<LiveRun>& runs, const std::vector<FoundS
                          {"runs", std::move(list)},
                          {"sets", std::move(summaries)},
                          {"definitions", definitions}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_text(document);
 }
 
 bool goes_on(const std::vector<LiveRun>& runs) {
