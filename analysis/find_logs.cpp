@@ -186,6 +186,10 @@ fs::path full_path(const fs::path& path) {
   return may_be_odd ? full.lexically_normal() : full;
 }
 
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
+}
+
 std::string folder_name(const fs::path& path) {
   std::error_code failed;
   fs::path full = fs::canonical(path, failed);
