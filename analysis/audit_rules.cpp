@@ -148,6 +148,10 @@ constexpr std::array kRules = {
               "the places are not to be trusted."},
     AuditRule{Rule::kTimeZero, "time-zero", kWarning, "Records have a time_ms of 0 or less.",
               kPublished, "Stamp them with the time at which they are written."},
+    AuditRule{Rule::kTimeUnit, "time-unit", kError,
+              "No record is stamped with milliseconds since 1970: all times are below 1e11 or "
+              "above 4e12, so times and rates computed from them are wrong.",
+              kFormat, "Stamp every record with milliseconds since 1970."},
     AuditRule{Rule::kInitTooLong, "init-too-long", kWarning,
               "Initialisation took longer than the time that does not count: 30 minutes in the "
               "closed division, 4 hours in the open one.",
@@ -186,16 +190,21 @@ constexpr std::array kRules = {
               "Do not read it as the cost of moving the data."},
     // evaluations and epochs
     AuditRule{Rule::kEvaluationCadence, "evaluation-cadence", kWarning,
-              "Evaluations are not spaced as the rules require for the benchmark.",
+              "Evaluations of a closed run are further apart than the rules allow for the "
+              "benchmark, or training went on for longer than that after the last one.",
               "MLPerf training policies, Quality measure; mlcommons/logging issue 79",
-              "Evaluate on the schedule; more evaluations near the end find the target sooner."},
+              "Evaluate on the schedule; rarer evaluations save time that others spend."},
     AuditRule{
         Rule::kFirstEvaluation, "first-evaluation", kWarning,
-        "The first evaluation of a closed run is earlier or later than the rules require: after "
-        "the first interval, or after those that the benchmark leaves out.",
+        "The first evaluation of a closed run is later than the rules allow: after the first "
+        "interval, or after those that the benchmark leaves out.",
         kQualityMeasure,
-        "Evaluate where the reference does: an earlier evaluation may end a run too soon, a "
-        "later one saves time that others spend."},
+        "Evaluate where the reference does: a later evaluation saves time that others spend."},
+    AuditRule{Rule::kEvaluationFrequent, "evaluation-more-frequent", kNote,
+              "A closed run was evaluated more often, or earlier, than the benchmark's schedule "
+              "has it.",
+              "MLPerf training policies, Quality measure: at least as frequently as the reference",
+              "The rules allow it; more evaluations near the end find the target sooner."},
     AuditRule{Rule::kEpochNumberMissing, "epoch-number-missing", kWarning,
               "Records that need an epoch number have none.",
               "mlcommons/logging, compliance checker: metadata.epoch_num",

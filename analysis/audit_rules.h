@@ -49,6 +49,7 @@ enum class Rule : std::uint8_t {
   kTwoClocks,
   kTimeGoesBack,
   kTimeZero,
+  kTimeUnit,
   kInitTooLong,
   kInitTimesImpossible,
   // intervals
@@ -63,6 +64,7 @@ enum class Rule : std::uint8_t {
   // evaluations and epochs
   kEvaluationCadence,
   kFirstEvaluation,
+  kEvaluationFrequent,
   kEpochNumberMissing,
   kEpochNumberStuck,
   kEpochNumberBack,

@@ -49,6 +49,7 @@ struct RunFacts {
   std::int64_t time_reversals = 0;
   double max_reversal_ms = 0.0;
   bool mixed_clocks = false;
+  std::optional<std::string> other_unit;  ///< ParsedLog::other_unit
   bool resumed = false;
 
   /// The earliest of the dates of init_start, run_start and the first record with a date.

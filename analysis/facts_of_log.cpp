@@ -1,6 +1,8 @@
 // Computes the facts of one log: outcome, times, evaluations, rates.
 #include "analysis/facts_of_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +28,8 @@ void copy_counts(const ParsedLog& log, RunFacts& facts) {
   facts.other_lines = log.other_lines;
   facts.time_reversals = log.time_reversals;
   facts.max_reversal_ms = log.max_reversal_ms;
-  facts.mixed_clocks = log.has_small_times && log.has_large_times;
+  facts.mixed_clocks = log.mixed_clocks;
+  facts.other_unit = log.other_unit;
   facts.resumed = log.resumed;
   for (const auto& [key, count] : log.counts) {
     if (count > 1) facts.repeated_keys[key] = count;
@@ -55,6 +58,14 @@ void find_launch(const ParsedLog& log, RunFacts& facts) {
     if (mark == nullptr || !mllog::is_date(mark->time_ms)) continue;
     facts.launched_ms = std::min(facts.launched_ms.value_or(mark->time_ms), mark->time_ms);
   }
+}
+
+/// Says in the note that figures rest on times in another unit.
+void note_unit(RunFacts& facts) {
+  if (!facts.other_unit) return;
+  std::string& note = facts.progress.note;
+  note = fmt::format("times and rates take time_ms for milliseconds, but it is {}{}{}",
+                     *facts.other_unit, note.empty() ? "" : "; ", note);
 }
 
 /// Sets the times and status of run_start and run_stop, ttt_s and init_s.
@@ -314,6 +325,7 @@ RunFacts facts_of(const ParsedLog& log, const std::string& round) {
   } else {
     facts.progress = progress_of(log, intervals, facts, rules);
   }
+  note_unit(facts);
   facts.reported_throughput_mean = mean_throughput(log, window);
   compute_rates(facts);
   return facts;

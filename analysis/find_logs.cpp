@@ -186,6 +186,17 @@ fs::path full_path(const fs::path& path) {
   return may_be_odd ? full.lexically_normal() : full;
 }
 
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
+}
+
+std::string folder_name(const fs::path& path) {
+  std::error_code failed;
+  fs::path full = fs::canonical(path, failed);
+  if (failed) full = full_path(path);
+  return (full.has_filename() ? full : full.parent_path()).filename().string();
+}
+
 fs::path submission_around(const fs::path& path) {
   for (fs::path at = path; at != at.parent_path(); at = at.parent_path()) {
     if (at.filename() == "results") return at.parent_path();

@@ -37,6 +37,13 @@ FoundLogs find_logs(const std::vector<std::string>& paths);
 /// The absolute path. Links are not resolved, as their names may contain the round.
 std::filesystem::path full_path(const std::filesystem::path& path);
 
+/// The folder of a file; "." if its path names none.
+std::filesystem::path folder_of(const std::filesystem::path& file);
+
+/// The own name of the folder at `path`, however the path is spelled: "us" for "us/", "." in it,
+/// and a link to it.
+std::string folder_name(const std::filesystem::path& path);
+
 /// The folder of the submission that contains `path`: the parent of the innermost folder
 /// "results"; empty if there is none.
 std::filesystem::path submission_around(const std::filesystem::path& path);

@@ -49,7 +49,9 @@ double sign_of(const Found& found) {
 }
 
 /// Whether a run set has moved this log away and begun the run anew.
-bool is_cut_off(const fs::path& log) { return log.parent_path().filename() == "cut_off"; }
+bool is_cut_off(const fs::path& log) {
+  return full_path(log).parent_path().filename() == "cut_off";
+}
 
 bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
 

@@ -1,7 +1,6 @@
 // Parses whole logs from files and streams.
 #include "analysis/log_file.h"
 
-#include <cerrno>
 #include <optional>
 #include <variant>
 
@@ -21,20 +20,15 @@ ParsedLog parse_log(std::istream& in) {
   return std::move(collector).log();
 }
 
-std::ifstream open_log(const fs::path& path) {
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) {
-    throw base::SystemError(path.string() + ": expected a regular file");
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw base::system_error(path.string() + ": cannot be opened", errno);
-  return in;
-}
+base::InputFile open_log(const fs::path& path) { return base::InputFile(path.string()); }
 
 ParsedLog parse_log(const fs::path& path) {
-  std::ifstream in = open_log(path);
-  return parse_log(in);
+  base::InputFile in = open_log(path);
+  try {
+    return parse_log(in);
+  } catch (const base::SystemError& error) {
+    throw base::SystemError(path.string() + ": " + error.what());
+  }
 }
 
 }  // namespace analysis

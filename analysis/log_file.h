@@ -2,10 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <iosfwd>
 
 #include "analysis/log_parser.h"
+#include "runner/base/input_file.h"
 
 namespace analysis {
 
@@ -15,6 +15,6 @@ ParsedLog parse_log(std::istream& in);
 ParsedLog parse_log(const std::filesystem::path& path);
 
 /// Opens a file for reading. Throws SystemError if it is not a regular file or cannot be opened.
-std::ifstream open_log(const std::filesystem::path& path);
+base::InputFile open_log(const std::filesystem::path& path);
 
 }  // namespace analysis

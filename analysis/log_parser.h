@@ -79,7 +79,8 @@ struct LogOddities {
   std::map<std::string, Tally> without_epoch_num;  ///< by key
   std::map<std::string, Place> repeats;            ///< of one-time keys: the second record
   Tally no_event_type, odd_metadata, zero_times;
-  Place small_time, large_time;  ///< the first record of each clock
+  /// The first record whose time_ms is below, in and above the range of milliseconds since 1970.
+  Place small_time, calendar_time, large_time;
   Place largest_reversal;
   std::string run_stop_value;        ///< JSON of the first run_stop's value; "" for none or null
   bool evaluations_by_step = false;  ///< evaluations say after which step they came
@@ -112,7 +113,9 @@ struct ParsedLog {
   std::int64_t time_reversals = 0;
   double max_reversal_ms = 0.0;
   double largest_time_ms = 0.0;
-  bool has_small_times = false, has_large_times = false;  ///< below, above 1e11 ms
+  bool mixed_clocks = false;  ///< times in more than one of the ranges below 1e11, to 4e12, above
+  /// What the times are if none is in milliseconds since 1970: "likely seconds (s) since 1970".
+  std::optional<std::string> other_unit;
 
   LogOddities oddities;
   std::vector<Finding> findings;  ///< records that could not be read

@@ -64,9 +64,11 @@ void add_order(RunFields& table) {
                    [](const RunFacts& f) { return Value(f.time_reversals); }});
   table.push_back({"max_reversal_ms", "ms", "the largest such step back",
                    [](const RunFacts& f) { return whole_if_possible(f.max_reversal_ms); }});
-  table.push_back({"mixed_clocks", "",
-                   "whether the log has time_ms both below and above 1e11: two clocks in one file",
-                   [](const RunFacts& f) { return Value(f.mixed_clocks); }});
+  table.push_back(
+      {"mixed_clocks", "",
+       "whether the log has time_ms in more than one of these ranges: below 1e11, up to "
+       "4e12 (milliseconds since 1970), above: several clocks in one file",
+       [](const RunFacts& f) { return Value(f.mixed_clocks); }});
   table.push_back({"resumed", "",
                    "whether the log says that the run was resumed from a checkpoint; such a run "
                    "cannot be submitted",

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <variant>
 
+#include "runner/base/input_file.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/python_json.h"
 
@@ -18,31 +18,51 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uintmax_t kLargestSideFile = 16u << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Adds the members that the object `text` and the objects in it have twice. `text` is a part of
+/// `whole`; `path` is its own, with a slash at the end unless it is the whole.
+void add_repeated(std::string_view whole, std::string_view text, const std::string& path,
+                  std::vector<std::string>& repeated) {
+  std::vector<mllog::JsonMember> members;
+  (void)mllog::scan_python_json(text, members);
+  const auto place = [&](const mllog::JsonMember& member) {
+    const auto offset = static_cast<std::size_t>(member.quoted_name.data() - whole.data());
+    const std::string_view before = whole.substr(0, offset);
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    return fmt::format("line {}, column {}", line, offset - before.rfind('\n'));  // npos + 1 is 0
+  };
+  std::map<std::string, const mllog::JsonMember*> seen;
+  for (const mllog::JsonMember& member : members) {
+    const std::string name = mllog::JsonText(member.quoted_name).string().value_or("");
+    const auto [first, is_new] = seen.emplace(name, &member);
+    if (!is_new) {
+      repeated.push_back(fmt::format("{}{}: given twice, in {} and in {}; the last one counts",
+                                     path, name, place(*first->second), place(member)));
+    }
+    if (member.value.is_object()) {
+      add_repeated(whole, member.value.text(), path + name + "/", repeated);
+    }
+  }
+}
 
 }  // namespace
 
 std::optional<std::string> read_side_text(const fs::path& path, std::string& problem) {
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) {
-    problem = "expected a regular file";
-    return std::nullopt;
-  }
-  const std::uintmax_t size = fs::file_size(path, failed);
-  if (failed || size > kLargestSideFile) {
-    problem = failed ? failed.message() : "is larger than 16 MiB";
-    return std::nullopt;
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) {
-    problem = "cannot be read";
-    return std::nullopt;
-  }
-  return text;
+  return base::read_text(path.string(), problem);
+}
+
+std::vector<std::string> repeated_members(std::string_view text) {
+  std::vector<std::string> repeated;
+  add_repeated(text, text, "", repeated);
+  return repeated;
 }
 
 json side_object(std::string_view text, std::string& problem) {
+  if (text.starts_with(kByteOrderMark)) {
+    problem = "byte 0: not valid JSON: begins with a byte order mark; save it as UTF-8 without one";
+    return json::object();
+  }
   std::variant<json, mllog::JsonFault> parsed = mllog::parse_python_json(text);
   if (const auto* const fault = std::get_if<mllog::JsonFault>(&parsed)) {
     problem = fmt::format("byte {}: not valid JSON: {}", fault->offset, fault->reason);
@@ -54,10 +74,8 @@ json side_object(std::string_view text, std::string& problem) {
   return json::object();
 }
 
-std::optional<double> scaling_factor(std::string_view text, std::string& problem) {
+std::optional<double> scaling_factor(const json& object, std::string& problem) {
   constexpr char kFactor[] = "scaling_factor";
-  const json object = side_object(text, problem);
-  if (!problem.empty()) return std::nullopt;
   const auto found = object.find(kFactor);
   if (found != object.end() && found->is_number()) return found->get<double>();
   problem = fmt::format("expected a number {}, found {}", kFactor,
@@ -67,7 +85,9 @@ std::optional<double> scaling_factor(std::string_view text, std::string& problem
 
 std::optional<double> read_scaling_factor(const fs::path& path, std::string& problem) {
   const std::optional<std::string> text = read_side_text(path, problem);
-  return text ? scaling_factor(*text, problem) : std::nullopt;
+  if (!text) return std::nullopt;
+  const json object = side_object(*text, problem);
+  return problem.empty() ? scaling_factor(object, problem) : std::nullopt;
 }
 
 }  // namespace analysis

@@ -3,12 +3,39 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "runner/mllog/benchmarks.h"
 
 namespace analysis {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// The letters and digits of each organisation that a name joins.
+std::set<std::string> organisations_in(const std::string& name) {
+  std::set<std::string> all;
+  std::string letters;
+  for (const char c : name + '+') {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte)) letters += static_cast<char>(std::tolower(byte));
+    const bool is_joint = std::string_view("+/&,").find(c) != std::string_view::npos;
+    if (is_joint && !letters.empty()) all.insert(std::exchange(letters, ""));
+  }
+  return all;
+}
+
+}  // namespace
+
+bool is_other_organisation(const std::string& one, const std::string& other) {
+  const std::set<std::string> first = organisations_in(one), second = organisations_in(other);
+  if (first.empty() || second.empty()) return false;
+  return std::ranges::none_of(first, [&](const auto& name) { return second.contains(name); });
+}
 
 bool is_weak_folder(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
 

@@ -93,6 +93,10 @@ struct SystemFacts {
   std::optional<double> train_throughput_per_unit() const;
 };
 
+/// Whether two names of organisations differ in letters or digits. "Fujitsu/RIKEN" names both, so
+/// it is no other than "Fujitsu". False if one is empty.
+bool is_other_organisation(const std::string& one, const std::string& other);
+
 /// Whether the instances in `folder` were trained at the same time: weak/BENCHMARK.
 bool is_weak_folder(const std::filesystem::path& folder);
 

@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/units.h"
 
 namespace analysis {
@@ -115,12 +116,18 @@ std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
         make_finding(Rule::kTelemetryDamaged, {}, fmt::format("{}: {}", path.string(), why)));
     return std::nullopt;
   };
-  if (std::filesystem::file_size(path, failed) > kLargest || failed) {
-    return refuse("expected a file of at most 1 GiB; left out");
-  }
-  std::ifstream in(path, std::ios::binary);
   TraceReader reader;
-  const bool is_whole = in && json::sax_parse(in, &reader);
+  bool is_whole = false;
+  try {
+    base::InputFile in(path.string());
+    if (std::filesystem::file_size(path, failed) > kLargest || failed) {
+      return refuse("expected a file of at most 1 GiB; left out");
+    }
+    is_whole = json::sax_parse(in, &reader);
+  } catch (const base::SystemError& error) {
+    findings.push_back(make_finding(Rule::kTelemetryDamaged, {}, error.what()));
+    return std::nullopt;
+  }
   if (reader.trace.layers.size() > kMostLayers) {
     return refuse(fmt::format("expected at most {} layers", kMostLayers));
   }

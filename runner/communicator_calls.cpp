@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runner/base/narrow.h"
+#include "runner/base/printable.h"
 #include "runner/communicator.h"
 #include "runner/communicator_state.h"
 #include "runner/mpi_calls.h"
@@ -231,7 +232,7 @@ std::string Communicator::receive_text(int from) const {
 void Communicator::abort(base::ExitCode code, const std::string& message) const {
   std::fflush(nullptr);
   // A single write, so that messages of several ranks do not interleave.
-  const std::string line = fmt::format("rank {}: {}\n", state_->rank, message);
+  const std::string line = fmt::format("rank {}: {}\n", state_->rank, base::printable(message));
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   // The launcher ends the others when a rank exits with an error.
   if (!does_abort_wait()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));

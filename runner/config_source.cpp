@@ -7,6 +7,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/base/output_options.h"
 #include "runner/console.h"
 #include "runner/launch/launcher.h"
 #include "runner/renamed_keys.h"
@@ -55,6 +56,21 @@ std::shared_ptr<ConfigSource> declare_config(
     if (check) check(*source->entry);
   });
   return source;
+}
+
+void require_outputs(const ConfigSource& source,
+                     const std::vector<std::pair<std::string, std::string>>& outputs,
+                     std::vector<std::filesystem::path> more) {
+  base::require_files(outputs);
+  more.emplace_back(source.path);
+  using nlohmann::json;
+  const json dataset = source.config->reader.resolved().value("dataset", json::object()).flatten();
+  for (const auto& [key, value] : dataset.items()) {
+    if (value.is_string()) more.emplace_back(value.get<std::string>());
+  }
+  for (const auto& [option, value] : outputs) {
+    if (!value.empty() && value != "-") base::refuse_to_overwrite(value, more);
+  }
 }
 
 std::string names_of(const std::vector<WorkloadEntry>& workloads,

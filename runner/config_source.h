@@ -1,11 +1,13 @@
 // Where a command's configuration comes from: a file and --set overrides.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runner/run_config.h"
@@ -32,6 +34,13 @@ std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,
     const std::function<void(const WorkloadEntry& entry)>& check = {},
     Presence presence = Presence::kRequired);
+
+/// Throws ConfigError if an output of a command, pairs of option and value, would replace what the
+/// command reads: its configuration, files of /dataset, or one of `more`; or if two outputs are one
+/// file. For the `check` of declare_config().
+void require_outputs(const ConfigSource& source,
+                     const std::vector<std::pair<std::string, std::string>>& outputs,
+                     std::vector<std::filesystem::path> more = {});
 
 /// Names of the workloads for which `take` is true: "dlrm, resnet50".
 std::string names_of(const std::vector<WorkloadEntry>& workloads,

@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "runner/base/printable.h"
+
 namespace runner {
 namespace {
 
@@ -43,12 +45,12 @@ Console::Style Console::style_of_stderr(int rank) {
 
 void Console::info(const std::string& text) {
   clear_line();
-  logger_->info(text);
+  logger_->info(base::printable(text));
 }
 
 void Console::warn(const std::string& text) {
   clear_line();
-  logger_->warn("WARNING: " + text);
+  logger_->warn("WARNING: " + base::printable(text));
 }
 
 void Console::begin_progress(std::int64_t steps_done) {

@@ -37,6 +37,7 @@ class Console {
   /// kSilent unless rank is 0; else depends on whether stderr is a terminal.
   static Style style_of_stderr(int rank);
 
+  /// Text that is shown as one line; names in it may come from outside.
   void info(const std::string& text);
   void warn(const std::string& text);
   /// Starts measuring rate and ETA, `steps_done` steps into a (resumed) run.

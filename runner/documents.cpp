@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/json_text.h"
 #include "runner/base/replaced_file.h"
 #include "runner/result_files.h"
 
@@ -58,7 +59,8 @@ std::vector<std::pair<std::string, bool>> columns_of(const Json& table) {
 void print_table(const std::string& title, const Json& table, std::ostream& out) {
   const auto cell = [](const Json& value) {
     if (value.is_null()) return std::string("-");
-    return value.is_number_float() ? fmt::format("{:.4g}", value.get<double>()) : plain_text(value);
+    return value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
+                                   : base::printable(plain_text(value));
   };
   std::vector<std::string> lines(table.size() + 1);
   for (const auto& [key, is_text] : columns_of(table)) {
@@ -71,7 +73,7 @@ void print_table(const std::string& title, const Json& table, std::ostream& out)
                           : fmt::format("{:>{}}  ", column[i], width);
     }
   }
-  out << '\n' << title << '\n';
+  out << '\n' << base::printable(title) << '\n';
   for (std::string& line : lines) {
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << '\n';
@@ -81,7 +83,7 @@ void print_table(const std::string& title, const Json& table, std::ostream& out)
 void flatten(const Json& value, const std::string& path, Lines& lines) {
   if (is_table(value)) return;
   if (is_plain(value)) {
-    lines.emplace_back(path, plain_text(value));
+    lines.emplace_back(base::printable(path), base::printable(plain_text(value)));
     return;
   }
   for (const auto& [key, member] : value.items()) {
@@ -100,7 +102,7 @@ void print_tables(const Json& value, const std::string& path, std::ostream& out)
 }  // namespace
 
 void write_document(const Json& document, const std::string& target, std::ostream& out) {
-  const std::string text = document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = base::json_text(document, 2);
   if (target == "-") {
     out << text << std::flush;
   } else {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
+#include "runner/base/strict_json.h"
 #include "runner/telemetry/report_file.h"
 
 namespace runner {
@@ -27,6 +29,19 @@ Json work_of(Json config) {
     config.erase(key);
   }
   return config;
+}
+
+/// Nothing for a file that is not the configuration of a run.
+std::optional<Json> read_config(const std::string& path) {
+  std::string problem;
+  const auto text = base::read_text(path, problem);
+  if (!text) return std::nullopt;
+  try {
+    Json config = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
+    return config.is_object() ? std::optional(std::move(config)) : std::nullopt;
+  } catch (const base::DataError&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<EarlierRun> read(const std::string& telemetry_file, int ranks) {
@@ -61,8 +76,8 @@ std::optional<EarlierRun> find_earlier_run(const std::string& folder, const Json
   }
   std::sort(candidates.rbegin(), candidates.rend());
   for (const auto& [time, path] : candidates) {
-    const Json config = Json::parse(std::ifstream(path), nullptr, false);
-    if (!config.is_object() || work_of(config) != work_of(resolved)) continue;
+    const std::optional<Json> config = read_config(path);
+    if (!config || work_of(*config) != work_of(resolved)) continue;
     const std::string stem = path.substr(0, path.size() - kConfigEnding.size());
     if (auto run = read(stem + std::string(kTelemetryEnding), ranks)) return run;
   }

@@ -113,6 +113,11 @@ base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts)
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<EvaluateOptions>();
     options->source = declare_config(app, parts->workloads, [=](const WorkloadEntry& entry) {
+      require_outputs(*options->source,
+                      {{"--outputs", options->outputs},
+                       {"--images", options->images},
+                       {"--json", options->json}},
+                      {options->weights});
       if (options->images.empty() || entry.draw != nullptr) return;
       throw base::ConfigError(fmt::format("evaluate: --images means nothing to {}, only to {}",
                                           entry.name, drawing_workloads(parts->workloads)));

@@ -13,7 +13,6 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -86,9 +85,8 @@ void write_owner(int file, const FolderOwner& owner, const std::string& folder) 
 }
 
 std::string content(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  std::string problem;
+  return base::read_text(path, problem).value_or("");
 }
 
 /// Whether the live file changes within `patience_s`.

@@ -47,7 +47,10 @@ base::Command config_command(const std::shared_ptr<const CommandParts>& parts) {
       "  trainmark config configs/resnet50/mlperf.json --memory --ranks 2";
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<ConfigOptions>();
-    options->source = declare_config(app, parts->workloads);
+    options->source =
+        declare_config(app, parts->workloads, [options = options.get()](const WorkloadEntry&) {
+          require_outputs(*options->source, {{"--json", options->json}});
+        });
     auto* schema =
         app.add_flag("--schema", options->schema, "print the JSON Schema of this workload's files");
     auto* memory = app.add_flag("--memory", options->memory,

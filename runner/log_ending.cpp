@@ -1,10 +1,10 @@
 // Reads how a log ends.
 #include "runner/log_ending.h"
 
-#include <fstream>
 #include <variant>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -12,9 +12,8 @@ namespace runner {
 
 LogEnding log_ending(const std::string& path) {
   LogEnding ending;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return ending;
   try {
+    base::InputFile in(path);
     mllog::RecordReader reader(in);
     while (const auto item = reader.next()) {
       const auto* record = std::get_if<mllog::Record>(&*item);
@@ -27,7 +26,7 @@ LogEnding log_ending(const std::string& path) {
       ending.reason = record->metadata.member("reason").string().value_or("");
     }
   } catch (const base::Error&) {
-    // The disk failed: return what was read before.
+    // There is no log, or the disk failed: return what was read before.
     return ending;
   }
   return ending;

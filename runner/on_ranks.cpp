@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runner/agreed_error.h"
+#include "runner/base/printable.h"
 #include "runner/communicator.h"
 #include "runner/dead_segments.h"
 #include "runner/launch/launcher.h"
@@ -23,7 +24,7 @@ enum class Knowledge { kOnThisRank, kOnEveryRank };
 int fail(const Communicator& world, const base::Failure& failure, Knowledge knowledge) {
   if (world.size() == 1) {
     // No rank waits in a collective call: MPI can end as usual, without the launcher's messages.
-    std::cerr << "trainmark: " << failure.message << '\n' << std::flush;
+    std::cerr << "trainmark: " << base::printable(failure.message) << '\n' << std::flush;
     return static_cast<int>(failure.code);
   }
   if (knowledge == Knowledge::kOnEveryRank) world.abort_together(failure.code, failure.message);
@@ -37,7 +38,9 @@ void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 /// Every process finds the same problem, and there may be no launcher to end the others: rank 0
 /// prints it.
 int refuse(const launch::Launcher& launcher, const std::string& problem) {
-  if (launcher.rank == 0) std::cerr << "trainmark: " << problem << '\n' << std::flush;
+  if (launcher.rank == 0) {
+    std::cerr << "trainmark: " << base::printable(problem) << '\n' << std::flush;
+  }
   return static_cast<int>(base::ExitCode::kSystem);
 }
 

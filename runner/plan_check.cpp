@@ -39,7 +39,9 @@ constexpr std::pair<const char*, const char*> kCommonSettings[] = {
 
 /// The configuration keys of audits that concern no log key.
 constexpr std::pair<std::string_view, const char*> kAuditedSettings[] = {
-    {"evaluation-cadence", "/evaluation"}, {"target-not-of-rules", "/target/quality"}};
+    {"evaluation-cadence", "/evaluation"},
+    {"first-evaluation", "/evaluation"},
+    {"target-not-of-rules", "/target/quality"}};
 
 /// Collects breaks and finds the setting that each concerns.
 class Breaks {

@@ -1,7 +1,9 @@
 // From argv to an exit status. Under a launcher every rank parses the same command line.
 #include "runner/program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -9,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -67,12 +70,29 @@ std::optional<std::int64_t> mpi_timeout_of_environment() {
 /// The rank according to the launcher, before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
 
+/// Gives the descriptors 0 to 2 a file if the program was started without them. Else the first file
+/// that it opens would become one of them, and get what is printed. Writing to these files fails.
+void occupy_standard_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) != -1) continue;
+    (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 /// Every rank finds the same error at the same time: rank 0 prints it, and its exit makes the
-/// launcher end the others. A rank still alive after 2 s found an error of its own.
+/// launcher end the others. A rank still alive after 2 s found an error of its own. The message may
+/// hold names from outside.
 int fail(ExitCode code, const std::string& message) {
   if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-  std::cerr << "trainmark: " << message << '\n' << std::flush;
+  std::cerr << "trainmark: " << base::printable_lines(message) << '\n' << std::flush;
   return static_cast<int>(code);
+}
+
+/// `status`, unless something that was printed got lost.
+int after_output(int status) {
+  std::cout << std::flush;
+  if (std::cout && std::ferror(stdout) == 0) return status;
+  return fail(ExitCode::kSystem, "standard output: cannot be written");
 }
 
 class CommandLine {
@@ -163,8 +183,8 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     std::ostringstream out, message;
     const int status = app_.exit(e, out, message);
     if (status == 0) {
-      if (launched_rank() == 0) std::cout << out.str() << std::flush;
-      return 0;
+      if (launched_rank() == 0) std::cout << out.str();
+      return after_output(status);
     }
     std::string text = message.str();
     while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -179,6 +199,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
+  occupy_standard_streams();
   // A write beyond the shell's file size limit must fail with an error, not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
@@ -186,9 +207,9 @@ int run_program(int argc, char** argv, const Program& program) {
     if (const auto status = line.parse(argc, argv)) return *status;
     const base::Command& command = *line.chosen();
     if (command.needs_mpi || (command.joins_ranks && launch::has_peers(launch::environment()))) {
-      return program.run_on_ranks(argc, argv, line.action(), line.mpi_timeout_s());
+      return after_output(program.run_on_ranks(argc, argv, line.action(), line.mpi_timeout_s()));
     }
-    return static_cast<int>(line.action()(nullptr));
+    return after_output(static_cast<int>(line.action()(nullptr)));
   } catch (const std::exception& e) {
     const base::Failure failure = base::failure_of(e);
     return fail(failure.code, failure.message);

@@ -205,7 +205,8 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   }
 }
 
-void check_set_options(const RunOptions& options) {
+void check_run_options(const RunOptions& options) {
+  require_outputs(*options.source, {{"--json", options.json}}, {options.resume});
   if (!options.only) return;
   if (options.runs < 2) throw base::ConfigError("run: --only is for sets: expected --runs above 1");
   if (*options.only <= options.runs) return;
@@ -293,7 +294,7 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
     auto options = std::make_shared<RunOptions>();
     options->source = declare_config(
         app, parts->workloads,
-        [options = options.get()](const WorkloadEntry&) { check_set_options(*options); });
+        [options = options.get()](const WorkloadEntry&) { check_run_options(*options); });
     auto* const resume = declare_resume(app, *options, declare_set(app, *options));
     declare_rules(app, options->rules);
     auto* dry = app.add_flag("--dry-run", options->dry_run,

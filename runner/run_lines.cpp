@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runner/base/printable.h"
 #include "runner/run_rules.h"
 
 namespace runner {
@@ -22,7 +23,7 @@ std::string result_line(const FinishedRun& run) {
   return fmt::format(
       "RESULT benchmark={} metric=time_to_train value={} unit=s status={} quality={} epochs={:.6g} "
       "seed={}{}\n",
-      logged_benchmark(run.config, run.info.benchmark),
+      base::printable(logged_benchmark(run.config, run.info.benchmark)),
       success && run.resume == nullptr ? fmt::format("{:.3f}", outcome.run_s) : "none",
       to_string(outcome.status), quality, outcome.epochs, run.config.seed, resumed);
 }
@@ -33,11 +34,13 @@ void print_run(const FinishedRun& run, std::ostream& out, Console& console) {
   const RunOutcome& outcome = run.outcome;
   if (outcome.status != RunStatus::kSuccess) console.warn(outcome.reason);
   out << result_line(run);
-  out << "log:       " << run.files.log_path() << "\nconfig:    " << run.files.config_path()
-      << "\ntelemetry: " << run.files.telemetry_path() << '\n';
-  if (outcome.status != RunStatus::kDiverged) {
-    out << "weights:   " << run.files.weights_path() << '\n';
-  }
+  const auto print_file = [&](const char* what, const std::string& path) {
+    out << fmt::format("{:<11}{}\n", what, base::printable(path));
+  };
+  print_file("log:", run.files.log_path());
+  print_file("config:", run.files.config_path());
+  print_file("telemetry:", run.files.telemetry_path());
+  if (outcome.status != RunStatus::kDiverged) print_file("weights:", run.files.weights_path());
   if (!run.verdict.empty()) {
     out << "rules:     " << run.verdict
         << (run.resume == nullptr ? "" : "; a resumed run cannot be submitted") << '\n';
@@ -47,7 +50,8 @@ void print_run(const FinishedRun& run, std::ostream& out, Console& console) {
 
 void print_trace(const TraceSummary& trace, const telemetry::StepRange& asked_for,
                  const std::string& path, std::ostream* out, Console& console) {
-  if (out != nullptr) *out << "trace:     " << path << '\n' << trace.transfers << std::flush;
+  if (out != nullptr)
+    *out << "trace:     " << base::printable(path) << '\n' << trace.transfers << std::flush;
   if (trace.steps < asked_for.last - asked_for.first + 1) {
     console.warn(fmt::format("--trace {}:{}: the run had {} of these {} steps", asked_for.first,
                              asked_for.last, trace.steps, asked_for.last - asked_for.first + 1));

@@ -290,7 +290,10 @@ base::Command script_command(const std::shared_ptr<const CommandParts>& parts) {
                            {"flux", Scheduler::kFlux}},
                           "whose job script it is to be")
         ->required();
-    options->source = declare_config(app, parts->workloads);
+    options->source =
+        declare_config(app, parts->workloads, [options = options.get()](const WorkloadEntry&) {
+          require_outputs(*options->source, {{"--output", options->output}});
+        });
     declare_resources(app, *options);
     declare_run(app, *options);
     declare_script(app, *options);

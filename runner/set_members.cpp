@@ -46,7 +46,7 @@ std::int64_t modified_ns(int file) {
 
 /// 0 if there is no such file.
 std::int64_t modified_ns(const std::string& path) {
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return file ? modified_ns(file.get()) : 0;
 }
 

@@ -16,11 +16,6 @@ namespace {
 
 using base::ExitCode;
 
-void write(const std::string& text) {
-  std::cout << text << std::flush;
-  if (!std::cout) throw base::SystemError("standard output: cannot write");
-}
-
 base::Command completion_command(const CLI::App& app) {
   base::Command command;
   command.name = "completion";
@@ -33,7 +28,7 @@ base::Command completion_command(const CLI::App& app) {
     own.add_option("SHELL", *shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh"}));
     return [&app, shell](Communicator*) {
       const CommandFacts tree = command_tree(app);
-      write(*shell == "bash" ? bash_completion(tree) : zsh_completion(tree));
+      std::cout << (*shell == "bash" ? bash_completion(tree) : zsh_completion(tree));
       return ExitCode::kSuccess;
     };
   };
@@ -61,7 +56,7 @@ ExitCode write_pages(const ManOptions& options, const std::string& program,
   std::vector<std::string> names;
   for (const ManPage& page : pages) {
     if (page.file == wanted + ".1") {
-      write(page.text);
+      std::cout << page.text;
       return ExitCode::kSuccess;
     }
     if (&page != &pages.front()) {

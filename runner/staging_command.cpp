@@ -62,8 +62,8 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
     write_document({{"folder", folder}, {"copies", copies}}, options.json, std::cout);
     return ExitCode::kSuccess;
   }
-  for (const Json& copy : copies) std::cout << line_of(copy) << '\n';
-  if (copies.empty()) std::cout << "no staged copies in " << folder << '\n';
+  for (const Json& copy : copies) std::cout << base::printable(line_of(copy)) << '\n';
+  if (copies.empty()) std::cout << "no staged copies in " << base::printable(folder) << '\n';
   return ExitCode::kSuccess;
 }
 
@@ -129,7 +129,10 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<StageOptions>();
     options->parts = parts;
-    options->source = declare_config(app, parts->workloads);
+    options->source =
+        declare_config(app, parts->workloads, [options = options.get()](const WorkloadEntry&) {
+          require_outputs(*options->source, {{"--json", options->json}});
+        });
     // Copies staged ahead outlive the runs that use them.
     options->source->forced = {"staging.keep=true"};
     app.add_flag("--dry-run", options->dry_run,

@@ -3,14 +3,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/result_files.h"
@@ -35,11 +34,8 @@ bool is_live_file(std::string_view name) { return name.ends_with(".live.json"); 
 
 /// The content of a small regular file; "" for any other.
 std::string text_of(const fs::path& path) {
-  constexpr std::uintmax_t kMostBytes = 1 << 20;
-  std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes) return "";
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string problem;
+  return base::read_text(path.string(), problem).value_or("");
 }
 
 class Folder {

@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "runner/base/input_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -48,11 +48,10 @@ std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
 
 /// Reads the JSON object in the file at `path`.
 Json read_description(const std::string& path) {
-  std::ostringstream text;
-  std::ifstream file(path, std::ios::binary);
-  text << file.rdbuf();
-  if (!file) throw base::DataError(path + ": cannot be read");
-  Json object = base::parse_strict_json(text.str(), path, base::JsonComments::kRefused);
+  std::string problem;
+  const auto text = base::read_text(path, problem);
+  if (!text) throw base::DataError(path + ": " + problem);
+  Json object = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
   if (!object.is_object()) {
     throw base::DataError(path + ": expected a description, a JSON object, found " +
                           base::brief_json(object) + "; --fresh replaces it");
@@ -125,7 +124,7 @@ void print_unknown(const std::string& path, const OrderedJson& description) {
 void write_description(const std::string& path, const OrderedJson& description) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) base::make_folder(folder.string());
-  base::write_file(path, description.dump(2) + "\n");
+  base::write_file(path, base::json_text(description, 2));
 }
 
 ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
@@ -145,18 +144,19 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   if (said.division.empty()) said.division = "open";
   OrderedJson description = describe_nodes(said, nodes);
   if (keeps) description = kept(options, description);
-  if (options.json.empty() && options.differences != "-") {
-    print(description, nodes, differences);
-  } else {
-    print_differences(differences);
-  }
   if (is_file) {
     write_description(options.json, description);
     print_unknown(options.json, description);
   }
-  if (options.json == "-") std::cout << description.dump(2) << std::endl;
+  if (options.json == "-") std::cout << base::json_text(description, 2);
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);
+  }
+  // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
+  if (options.json.empty() && options.differences != "-") {
+    print(description, nodes, differences);
+  } else {
+    print_differences(differences);
   }
   return ExitCode::kSuccess;
 }

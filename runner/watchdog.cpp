@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 #include "runner/blocked_signals.h"
 #include "runner/hang.h"
@@ -293,14 +294,15 @@ void Watchdog::Watcher::say_last_words(const std::string& reason) {
   } catch (const std::exception& e) {
     // This is not why the job ends.
     const std::string line =
-        fmt::format("rank {}: the log is left as it is: {}\n", rank_, e.what());
+        fmt::format("rank {}: the log is left as it is: {}\n", rank_, base::printable(e.what()));
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
 }
 
 void Watchdog::Watcher::end(const std::string& reason) {
-  const std::string line = size_ == 1 ? fmt::format("trainmark: {}\n", reason)
-                                      : fmt::format("rank {}: {}\n", rank_, reason);
+  const std::string shown = base::printable(reason);
+  const std::string line = size_ == 1 ? fmt::format("trainmark: {}\n", shown)
+                                      : fmt::format("rank {}: {}\n", rank_, shown);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   // Not MPI_Abort: MPI was initialized for calls from the main thread only. The launcher sees this
   // exit.

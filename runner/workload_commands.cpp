@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/object_reader.h"
+#include "runner/base/output_options.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -21,8 +22,12 @@ using base::ExitCode;
 using Json = nlohmann::json;
 
 using Action = base::Command::Action;
-/// Declares a workload's options of a command; returns null if the workload lacks the command.
-using DeclareOne = std::function<Action(CLI::App& app, const WorkloadEntry& entry)>;
+/// A workload's form of a command. `check` throws ConfigError once the options are parsed.
+struct Declared {
+  Action action;  ///< null if the workload lacks the command
+  std::function<void()> check;
+};
+using DeclareOne = std::function<Declared(CLI::App& app, const WorkloadEntry& entry)>;
 using Parts = std::shared_ptr<const CommandParts>;
 
 /// Names of the workloads that have `option`.
@@ -74,14 +79,15 @@ Action declare_workloads(CLI::App& app, const Parts& parts, const DeclareOne& de
   app.allow_extras();  // unknown names are refused below, with a list of workloads
   for (const WorkloadEntry& entry : parts->workloads) {
     CLI::App* const one = app.add_subcommand(entry.name, entry.summary);
-    const Action action = declare(*one, entry);
-    if (!action) {
+    const Declared declared = declare(*one, entry);
+    if (!declared.action) {
       app.remove_subcommand(one);
       continue;
     }
-    one->final_callback([&app, one, chosen, action] {
+    one->final_callback([&app, one, chosen, declared] {
       if (!one->remaining().empty()) refuse(one->remaining().front(), app, *one);
-      *chosen = action;
+      if (declared.check) declared.check();
+      *chosen = declared.action;
     });
   }
   app.final_callback([&app, chosen, parts] {
@@ -133,6 +139,22 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
                  "write the result as JSON to this file; '-' for standard output");
 }
 
+/// Throws ConfigError if an output of a bench would replace an input, or another output. Not every
+/// workload has files of methods.
+void require_bench_files(const BenchCall& call, const CLI::App& app) {
+  const auto value_of = [&](const char* name) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    return option == nullptr || option->count() == 0 ? "" : option->as<std::string>();
+  };
+  const std::string methods = value_of("--methods");
+  base::require_files({{"--json", call.json}, {"--methods", methods}});
+  for (const std::string& output : {call.json, methods}) {
+    if (!output.empty() && output != "-") {
+      base::refuse_to_overwrite(output, {value_of("--use-methods")});
+    }
+  }
+}
+
 ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
                    const Communicator& world) {
   const Watchdog watchdog(world, watch_options({}));
@@ -166,15 +188,18 @@ base::Command bench_command(const Parts& parts) {
   command.declare = [parts](CLI::App& app) {
     const auto call = std::make_shared<BenchCall>();
     declare_bench_options(app, *call);
-    return declare_workloads(app, parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Action {
-      if (entry.declare_bench == nullptr) return nullptr;
-      one.footer(fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
-      declare_bench_options(one, *call);
-      const Bench bench = entry.declare_bench(one);
-      return [bench, call, parts](Communicator* world) {
-        return run_bench(bench, *call, *parts, *world);
-      };
-    });
+    return declare_workloads(
+        app, parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Declared {
+          if (entry.declare_bench == nullptr) return {};
+          one.footer(
+              fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
+          declare_bench_options(one, *call);
+          const Bench bench = entry.declare_bench(one);
+          return {[bench, call, parts](Communicator* world) {
+                    return run_bench(bench, *call, *parts, *world);
+                  },
+                  [call, &one] { require_bench_files(*call, one); }};
+        });
   };
   return command;
 }
@@ -185,10 +210,10 @@ base::Command generate_command(const Parts& parts) {
   command.summary = "write a learnable synthetic dataset in a workload's on-disk format";
   command.example = "trainmark generate resnet50 build/data";
   command.declare = [parts](CLI::App& app) {
-    return declare_workloads(app, parts, [](CLI::App& one, const WorkloadEntry& entry) -> Action {
-      if (entry.declare_generate == nullptr) return nullptr;
+    return declare_workloads(app, parts, [](CLI::App& one, const WorkloadEntry& entry) -> Declared {
+      if (entry.declare_generate == nullptr) return {};
       one.footer(fmt::format("Example:\n  trainmark generate {0} build/{0}", entry.name));
-      return [generate = entry.declare_generate(one)](Communicator*) { return generate(); };
+      return {[generate = entry.declare_generate(one)](Communicator*) { return generate(); }, {}};
     });
   };
   return command;

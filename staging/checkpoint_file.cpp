@@ -16,6 +16,7 @@
 #include "runner/agreed_error.h"
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 #include "runner/together.h"
 #include "staging/checkpoint_header.h"
 #include "staging/checkpoint_layout.h"
@@ -37,8 +38,9 @@ class OpenPart {
  public:
   enum class How { kNew, kThere };
   OpenPart(const std::string& part, std::string shown, How how = How::kThere)
-      : file_(::open(part.c_str(),
-                     O_WRONLY | O_CLOEXEC | (how == How::kNew ? O_CREAT | O_TRUNC : 0), 0666)),
+      : file_(how == How::kNew
+                  ? base::open_part(part)
+                  : base::Descriptor(::open(part.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW))),
         shown_(std::move(shown)) {
     if (!file_) throw base::system_error(shown_ + ": cannot be opened for writing", errno);
   }

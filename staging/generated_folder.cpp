@@ -5,11 +5,12 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/replaced_file.h"
+#include "runner/base/strict_json.h"
 #include "staging/output_file.h"
 
 namespace staging {
@@ -42,8 +43,15 @@ GeneratedFolder::GeneratedFolder(std::string output, std::string manifest_name, 
       identity_(std::move(identity)) {}
 
 json GeneratedFolder::manifest_in(const std::string& folder) const {
-  std::ifstream in(folder + "/" + manifest_name_);
-  return in ? json::parse(in, nullptr, false) : json();
+  const std::string path = folder + "/" + manifest_name_;
+  std::string problem;
+  const auto text = base::read_text(path, problem);
+  if (!text) return {};
+  try {
+    return base::parse_strict_json(*text, path, base::JsonComments::kRefused);
+  } catch (const base::DataError&) {
+    return {};
+  }
 }
 
 json GeneratedFolder::manifest() const { return manifest_in(output_); }

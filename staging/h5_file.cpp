@@ -52,7 +52,10 @@ std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
 H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purpose_(purpose) {
   const H5Section section;
   if (purpose == Purpose::kWrite) {
-    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    // An unfinished file, or a link that somebody put there, is removed and not followed.
+    std::error_code ignored;
+    fs::remove(file_name(), ignored);
+    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
     if (!handle_) {
       throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
     }

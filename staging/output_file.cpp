@@ -25,7 +25,7 @@ OutputFile::OutputFile(std::string path)
 
 OutputFile::OutputFile(std::string path, std::int64_t kept_bytes)
     : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)),
       written_(kept_bytes) {
   if (!descriptor_) throw base::system_error(path_ + ": cannot be opened for writing", errno);
   if (::ftruncate(descriptor_.get(), kept_bytes) != 0 ||

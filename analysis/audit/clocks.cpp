@@ -1,6 +1,9 @@
 // Audit of a log's times: two clocks, steps back, initialisation, staging.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
 #include "runner/base/units.h"
@@ -18,7 +21,21 @@ constexpr double kInitLimitOpenS = 4.0 * 3600.0;
 constexpr double kEmptyStagingS = 0.3;
 constexpr double kNothingS = 0.001;
 
-Place later(Place one, Place other) { return one.line < other.line ? other : one; }
+/// The place where the second of several clocks is first used.
+Place second_clock(const LogOddities& odd) {
+  std::array places = {odd.small_time, odd.calendar_time, odd.large_time};
+  std::ranges::sort(places, {}, &Place::line);
+  return places[0].line > 0 ? places[1] : places[2];
+}
+
+void audit_unit(const AuditInput& input, AuditFindings& findings) {
+  if (!input.facts.other_unit) return;
+  const LogOddities& odd = input.log.oddities;
+  findings.add_finding(Rule::kTimeUnit, odd.small_time.line > 0 ? odd.small_time : odd.large_time,
+                       fmt::format("time_ms is up to {:.0f}: expected milliseconds since 1970, "
+                                   "found {}",
+                                   input.log.largest_time_ms, *input.facts.other_unit));
+}
 
 void audit_order(const AuditInput& input, AuditFindings& findings) {
   const LogOddities& odd = input.log.oddities;
@@ -30,7 +47,7 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
         fmt::format("time_ms is 0 or less in {} records, first here", odd.zero_times.count));
   }
   if (input.facts.mixed_clocks && !only_zeros) {
-    findings.add_finding(Rule::kTwoClocks, later(odd.small_time, odd.large_time),
+    findings.add_finding(Rule::kTwoClocks, second_clock(odd),
                          "times of two clocks in one log: the second one first here");
   } else if (!input.facts.mixed_clocks && input.facts.max_reversal_ms > kHarmlessMs) {
     findings.add_finding(
@@ -87,6 +104,7 @@ void audit_staging(const AuditInput& input, AuditFindings& findings) {
 }  // namespace
 
 void audit_clocks(const AuditInput& input, AuditFindings& findings) {
+  audit_unit(input, findings);
   audit_order(input, findings);
   audit_init(input, findings);
   audit_staging(input, findings);

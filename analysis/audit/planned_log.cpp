@@ -18,8 +18,8 @@ struct DecidedByPlan {
 };
 constexpr std::array kDecided = {
     DecidedByPlan{Rule::kHyperparameter, true},    DecidedByPlan{Rule::kSampleCount, true},
-    DecidedByPlan{Rule::kEvaluationCadence, true}, DecidedByPlan{Rule::kTargetNotOfRules, true},
-    DecidedByPlan{Rule::kPlaceholder, false},
+    DecidedByPlan{Rule::kEvaluationCadence, true}, DecidedByPlan{Rule::kFirstEvaluation, true},
+    DecidedByPlan{Rule::kTargetNotOfRules, true},  DecidedByPlan{Rule::kPlaceholder, false},
 };
 
 }  // namespace

@@ -1,10 +1,13 @@
 // Audit of evaluations against the schedule that the rules require of a closed run: the first one,
-// and the distances between them.
+// the distances between them, and the training after the last one. Evaluations must be at least as
+// frequent, so rarer ones are warned of and more frequent ones are noted.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 #include "analysis/audit/parts.h"
 #include "runner/mllog/keys.h"
@@ -57,6 +60,12 @@ class LogSchedule {
   /// Positions per sample; 0 if positions count neither samples nor tokens.
   double per_sample() const { return per_sample_; }
   double batch() const { return batch_; }
+  /// By how much positions of the same training may differ: epochs are numbered from 0 or 1, and
+  /// samples may be counted before or after a batch.
+  double numbering() const {
+    const bool in_epochs = input_.facts.position_unit == mllog::PositionUnit::kEpochs;
+    return in_epochs ? 1.0 : batch_ * per_sample_;
+  }
   const mllog::Schedule& rules() const { return rules_; }
 
  private:
@@ -136,30 +145,83 @@ std::optional<Allowed> LogSchedule::first() const {
     allowed.most *= intervals;
   }
   if (first.or_earlier) allowed.least = 0.0;
-  const bool in_epochs = input_.facts.position_unit == mllog::PositionUnit::kEpochs;
-  allowed.below = in_epochs ? 1.0 : batch_ * per_sample_;  // epochs are numbered from 0 or 1
+  allowed.below = numbering();
   allowed.above = batch_ * per_sample_;
   return allowed;
+}
+
+/// Deviations of one kind: how many, and the first.
+void add_steps(const AuditInput& input, const LogSchedule& schedule, const Tally& seen, Rule rule,
+               AuditFindings& findings) {
+  if (seen.count == 0) return;
+  const bool is_rare = rule == Rule::kEvaluationCadence;
+  findings.add_finding(
+      rule, seen.first,
+      fmt::format("{} must be evaluated {}{}: expected steps of {} in {}, found {} {}, first {}",
+                  input.benchmark->name, is_rare ? "" : "at least ", schedule.rules().words,
+                  schedule.distance().words(), input.facts.position_key, seen.count,
+                  is_rare ? "larger" : "smaller", seen.what));
+}
+
+void count_step(Tally& seen, Place place, double from, const std::string& to, double step) {
+  if (seen.count++ > 0) return;
+  seen.first = place;
+  seen.what = fmt::format("{:.6g} from {:.6g} to {}", step, from, to);
+}
+
+/// The number of the last epoch that ended inside the run.
+std::optional<double> last_epoch(const AuditInput& input) {
+  std::map<double, double> epochs_of_block;
+  for (const Mark& start : input.log.all(keys::kBlockStart)) {
+    if (start.label && start.epoch_count) epochs_of_block[*start.label] = *start.epoch_count;
+  }
+  const bool blocks = input.facts.blocks;
+  std::optional<double> last;
+  for (const Mark& stop : input.log.all(blocks ? keys::kBlockStop : keys::kEpochStop)) {
+    const std::optional<double> end = input.facts.run_stop_ms;
+    if (!stop.label || (end && stop.time_ms > *end)) continue;
+    const auto block = epochs_of_block.find(*stop.label);
+    if (blocks && block == epochs_of_block.end()) continue;
+    const double number = blocks ? *stop.label + block->second - 1.0 : *stop.label;
+    last = std::max(last.value_or(number), number);
+  }
+  return last;
+}
+
+/// How far the training came, in the unit of positions. Absent if the log does not say, and if
+/// evaluations may lag: beside or after the training.
+std::optional<double> trained_until(const AuditInput& input) {
+  using mllog::PositionUnit;
+  const RunFacts& facts = input.facts;
+  if (facts.parts.async_eval || facts.evaluates_checkpoints) return std::nullopt;
+  if (facts.position_unit == PositionUnit::kSamples) return input.log.stopped_at.samples_count;
+  return facts.position_unit == PositionUnit::kEpochs ? last_epoch(input) : std::nullopt;
 }
 
 void audit_cadence(const AuditInput& input, const LogSchedule& schedule, AuditFindings& findings) {
   const Allowed distance = schedule.distance();
   const std::vector<const Evaluation*> all = one_at_each_position(input.facts);
-  Tally seen;
+  Tally rare, frequent;
   for (std::size_t i = 1; i < all.size(); ++i) {
-    const double step = *all[i]->position - *all[i - 1]->position;
-    if (step <= 0.0 || (!distance.is_too_small(step) && !distance.is_too_large(step))) continue;
-    if (seen.count++ > 0) continue;
-    seen.first = all[i]->place;
-    seen.what =
-        fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->position, *all[i]->position);
+    const double from = *all[i - 1]->position, to = *all[i]->position, step = to - from;
+    if (step <= 0.0) continue;
+    const std::string end = fmt::format("{:.6g}", to);
+    if (distance.is_too_large(step)) count_step(rare, all[i]->place, from, end, step);
+    if (distance.is_too_small(step)) count_step(frequent, all[i]->place, from, end, step);
   }
-  if (seen.count == 0) return;
-  findings.add_finding(Rule::kEvaluationCadence, seen.first,
-                       fmt::format("{} must be evaluated {}: expected steps of {} in {}, found "
-                                   "{} others, first {}",
-                                   input.benchmark->name, schedule.rules().words, distance.words(),
-                                   input.facts.position_key, seen.count, seen.what));
+  const bool has_places = std::ranges::all_of(
+      input.facts.evaluations, [](const Evaluation& one) { return one.position.has_value(); });
+  const std::optional<double> until = trained_until(input);
+  if (until && !all.empty() && has_places) {
+    const double from = *all.back()->position, step = *until - from;
+    Allowed left = distance;
+    left.above = schedule.numbering();
+    if (left.is_too_large(step)) {
+      count_step(rare, all.back()->place, from, fmt::format("the end, {:.6g}", *until), step);
+    }
+  }
+  add_steps(input, schedule, rare, Rule::kEvaluationCadence, findings);
+  add_steps(input, schedule, frequent, Rule::kEvaluationFrequent, findings);
 }
 
 /// The evaluation at the smallest position, whatever their order in time. Evaluations before any
@@ -173,10 +235,26 @@ const Evaluation* first_evaluation(const RunFacts& facts) {
   return first;
 }
 
+void audit_no_evaluation(const AuditInput& input, const LogSchedule& schedule,
+                         const Allowed& allowed, AuditFindings& findings) {
+  const std::optional<double> until = trained_until(input);
+  if (!until || !allowed.is_too_large(*until)) return;
+  findings.add_finding(
+      Rule::kFirstEvaluation, {},
+      fmt::format("{} is evaluated {}: expected the first one at {:.6g} or earlier in {}, found "
+                  "none up to {:.6g}",
+                  input.benchmark->name, schedule.rules().words, allowed.most,
+                  input.facts.position_key, *until));
+}
+
 void audit_first(const AuditInput& input, const LogSchedule& schedule, AuditFindings& findings) {
   const std::optional<Allowed> allowed = schedule.first();
+  if (!allowed || input.facts.resumed) return;
+  if (input.facts.evaluations.empty()) {
+    return audit_no_evaluation(input, schedule, *allowed, findings);
+  }
   const Evaluation* const first = first_evaluation(input.facts);
-  if (!allowed || first == nullptr) return;
+  if (first == nullptr) return;
   const double position = *first->position;
   // A number of samples is at least a batch, so the log counts something else.
   if (position < schedule.batch() * schedule.per_sample()) return;
@@ -188,7 +266,7 @@ void audit_first(const AuditInput& input, const LogSchedule& schedule, AuditFind
                         : fmt::format("{:.6g} or earlier", allowed->most);
   }
   findings.add_finding(
-      Rule::kFirstEvaluation, first->place,
+      is_early ? Rule::kEvaluationFrequent : Rule::kFirstEvaluation, first->place,
       fmt::format("{} is evaluated {}: expected the first one at {} in {}, found it at "
                   "{:.6g}, {}",
                   input.benchmark->name, schedule.rules().words, expected, input.facts.position_key,

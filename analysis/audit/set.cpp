@@ -49,13 +49,6 @@ std::string letters_of(const std::string& name) {
   return letters;
 }
 
-/// False if one name contains the other, as "Fujitsu/RIKEN" contains "Fujitsu", or if one is empty.
-bool is_other_name(const std::string& one, const std::string& other) {
-  const std::string a = letters_of(one), b = letters_of(other);
-  if (a.empty() || b.empty()) return false;
-  return a.find(b) == std::string::npos && b.find(a) == std::string::npos;
-}
-
 class SetAudit {
  public:
   SetAudit(const SystemFacts& system, const std::vector<SetMember>& members,
@@ -159,7 +152,7 @@ void SetAudit::judge_description() {
                             description_.division, file));
   }
   for (const auto& [org, log] : values_of(members_, keys::kSubmissionOrg)) {
-    if (!is_other_name(org, description_.submitter)) continue;
+    if (!is_other_organisation(org, description_.submitter)) continue;
     add_finding(Rule::kSystemSubmitterDiffers,
                 fmt::format("{} is {} in {}, the submitter {} in {}", keys::kSubmissionOrg, org,
                             log, description_.submitter, file));

@@ -131,7 +131,8 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   const std::vector<OutputFile> outputs = outputs_of(options, report);
   std::vector<fs::path> logs;
   for (const RunReport& run : report.runs) logs.push_back(run.path);
-  for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
+  const std::vector<fs::path> read = with_side_files(logs);
+  for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, read);
   // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
   write_files(outputs, messages, options.quiet);
   if (options.json == kStandardOutput) {

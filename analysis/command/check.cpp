@@ -147,16 +147,18 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& me
     refuse_to_overwrite(*path, rules_read(options));
     files.push_back({*path, *content});
   }
+  write_files(files, messages, options.quiet);
   out << (options.json == kStandardOutput ? list.json : list.text);
   end_output(out);
-  write_files(files, messages, options.quiet);
 }
 
 /// Throws before it writes anything if a file would overwrite an input.
 void write_report(const CheckOptions& options, std::ostream& out, std::ostream& messages,
                   const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
-  for (const CheckedFile& file : report.files) read.push_back(file.path);
+  std::vector<fs::path> logs;
+  for (const CheckedFile& file : report.files) logs.push_back(file.path);
+  for (fs::path& file : with_side_files(logs)) read.push_back(std::move(file));
   if (options.submission) read.emplace_back(options.paths[0]);
   std::vector<OutputFile> files;
   const auto add = [&](const std::string& path, const auto& content) {
@@ -174,6 +176,12 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   const auto plots = options.plot.empty() ? std::vector<ConvergencePlot>()
                                           : convergence_plots(report, package_options(options).rcp);
   add(options.plot, [&] { return report::plots_svg(plots); });
+  if (options.write_scaling && report.submission) {
+    for (OutputFile& file : scaling_files(*report.submission, messages)) {
+      files.push_back(std::move(file));
+    }
+  }
+  write_files(files, messages, options.quiet);
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
   } else {
@@ -181,12 +189,6 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
     if (options.plot == kStandardOutput) report::write_plots_text(out, plots, width);
   }
   end_output(out);
-  if (options.write_scaling && report.submission) {
-    for (OutputFile& file : scaling_files(*report.submission, messages)) {
-      files.push_back(std::move(file));
-    }
-  }
-  write_files(files, messages, options.quiet);
 }
 
 void print_suppressions(const CheckReport& report, const std::string& file,

@@ -19,6 +19,7 @@
 #include "analysis/report/text/rules.h"
 #include "analysis/submission/reference_points.h"
 #include "runner/base/error.h"
+#include "runner/base/json_text.h"
 #include "runner/mllog/rules/choice.h"
 
 namespace analysis::command {
@@ -127,7 +128,7 @@ std::optional<Listing> listing(const CheckOptions& options, const RuleBook& book
                                std::size_t width) {
   if (!options.explain.empty()) {
     const std::string text = explain_rule(options.explain, book);
-    return Listing{text, nlohmann::json{{"schema", 1}, {"text", text}}.dump(1) + "\n", ""};
+    return Listing{text, base::json_text(nlohmann::json{{"schema", 1}, {"text", text}}), ""};
   }
   if (options.rounds) {
     return Listing{text_by([&](std::ostream& out) { report::write_rounds_text(out, book, width); }),

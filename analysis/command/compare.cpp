@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
@@ -18,12 +16,12 @@
 #include "analysis/report/text/bench.h"
 #include "analysis/report/text/compare.h"
 #include "analysis/side_files.h"
+#include "runner/base/input_file.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
 namespace {
 
-namespace fs = std::filesystem;
 using base::ExitCode;
 using comparison::BenchResult;
 
@@ -90,11 +88,13 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
 
 /// Whether the file begins with a JSON object, as no log does.
 bool is_bench_result(const std::string& path) {
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) return false;
-  std::ifstream in(path, std::ios::binary);
-  char first = 0;
-  return in >> first && first == '{';
+  try {
+    base::InputFile in(path);
+    char first = 0;
+    return in >> first && first == '{';
+  } catch (const base::SystemError&) {
+    return false;
+  }
 }
 
 bool are_bench_results(const std::vector<std::string>& paths) {
@@ -137,9 +137,10 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
   const Texts texts =
       is_bench ? compare_bench_files(options) : compare_logs(options, width, messages, code);
   std::vector<OutputFile> files;
+  const auto read = with_side_files({options.paths.begin(), options.paths.end()});
   const auto add = [&](const std::string& path, const std::string& content) {
     if (path.empty() || path == kStandardOutput) return;
-    refuse_to_overwrite(path, {options.paths.begin(), options.paths.end()});
+    refuse_to_overwrite(path, read);
     files.push_back({path, content});
   };
   add(options.json, texts.json);

@@ -19,6 +19,7 @@
 #include "analysis/numbers.h"
 #include "analysis/report/json/optional.h"
 #include "analysis/report/text/page.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
@@ -160,12 +161,11 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   table.add_column("revision", Align::kLeft);
   for (std::int64_t i = 0; i < shown; ++i) {
     const PastRun& run = runs[static_cast<std::size_t>(i)];
-    table.add_row({date_text(run.started_ms), page.shown(run.system), page.shown(run.workload),
-                   page.shown(fs::path(run.log).filename().string()),
-                   page.shown(run.resumed ? run.outcome + ", resumed" : run.outcome),
-                   duration_text(run.ttt_s), short_number(run.epochs),
-                   short_number(run.train_throughput), quality_text(run.best_quality),
-                   page.shown(history::short_revision(run.revision))});
+    table.add_row({date_text(run.started_ms), run.system, run.workload,
+                   fs::path(run.log).filename().string(),
+                   run.resumed ? run.outcome + ", resumed" : run.outcome, duration_text(run.ttt_s),
+                   short_number(run.epochs), short_number(run.train_throughput),
+                   quality_text(run.best_quality), history::short_revision(run.revision)});
   }
   page.table(table);
   if (shown < all) {
@@ -254,7 +254,7 @@ std::string json_text(const std::vector<PastRun>& runs, const ChangesByLog& chan
     document["runs"] = std::move(list);
   }
   document["definitions"] = std::move(definitions);
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_text(document);
 }
 
 bool has_regression(const std::vector<Trend>& trends) {
@@ -299,6 +299,9 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
   const std::vector<PastRun> runs =
       options.regressions ? std::vector<PastRun>() : index.find(query);
   const ChangesByLog changes = changes_of(every);
+  if (has_file) {
+    write_files({{options.json, json_text(runs, changes, trends, options)}}, messages, false);
+  }
   if (options.json == kStandardOutput) {
     out << json_text(runs, changes, trends, options);
   } else {
@@ -310,9 +313,6 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
     }
   }
   end_output(out);
-  if (has_file) {
-    write_files({{options.json, json_text(runs, changes, trends, options)}}, messages, false);
-  }
   if (has_regression(trends)) return ExitCode::kRegression;
   return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;
 }

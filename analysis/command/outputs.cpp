@@ -1,59 +1,37 @@
 // Output files of commands.
 #include "analysis/command/outputs.h"
 
-#include <fmt/format.h>
-
-#include <map>
 #include <ostream>
-#include <system_error>
+#include <set>
 
+#include "analysis/find_logs.h"
 #include "analysis/report/output_file.h"
 #include "runner/base/error.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
-namespace {
 
 namespace fs = std::filesystem;
-using base::ConfigError;
 
-/// The absolute path, with links resolved as far as it exists.
-fs::path resolved(const fs::path& path) {
-  std::error_code failed;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path, failed), failed);
-  return failed ? path : whole;
-}
-
-}  // namespace
-
-void require_files(const std::vector<std::pair<std::string, std::string>>& options) {
-  std::map<fs::path, std::string> names;
-  for (const auto& [option, value] : options) {
-    if (value.empty()) continue;
-    if (value == kStandardOutput && option != "--json" && option != "--plot") {
-      throw ConfigError(fmt::format("{}: expected a file or folder, got '-'", option));
+std::vector<fs::path> with_side_files(const std::vector<fs::path>& logs) {
+  std::vector<fs::path> files;
+  std::set<fs::path> folders;
+  for (const fs::path& log : logs) {
+    files.push_back(log);
+    for (const char* const ending :
+         {".telemetry.json", ".trace.json", ".config.json", ".live.json"}) {
+      files.push_back(fs::path(log).replace_extension(ending));
     }
-    const auto [place, is_new] = names.emplace(resolved(value), option);
-    if (!is_new) {
-      throw ConfigError(fmt::format("{} {}: {} already goes there", option, value, place->second));
-    }
+    folders.insert(full_path(log).parent_path());
   }
-}
-
-void refuse_to_overwrite(const fs::path& output, const std::vector<fs::path>& read) {
-  const fs::path place = resolved(output);
-  for (const fs::path& one : read) {
-    std::error_code failed;
-    if (fs::is_directory(one, failed)) {
-      const fs::path inside = place.lexically_relative(resolved(one));
-      if (!inside.empty() && *inside.begin() != "..") {
-        throw ConfigError(
-            fmt::format("{}: lies in the folder {}, which is read", output.string(), one.string()));
-      }
-    } else if (fs::equivalent(output, one, failed)) {
-      throw ConfigError(output.string() + ": is one of the files that are read");
+  for (const fs::path& folder : folders) {
+    for (const char* const name : {"scaling.json", "set_summary.json", "entry.json"}) {
+      files.push_back(folder / name);
     }
+    const fs::path submission = submission_around(folder);
+    if (!submission.empty()) files.push_back(submission / "systems");
   }
+  return files;
 }
 
 void end_output(std::ostream& out) {

@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <iosfwd>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "runner/base/output_options.h"
 
 namespace analysis::command {
 
@@ -17,20 +18,19 @@ struct OutputFile {
   std::string content;
 };
 
-/// Checks the output options, pairs of name and value; unused ones have the value "". Throws
-/// ConfigError for "-", which only --json and --plot accept, and for two options that name the same
-/// file.
-void require_files(const std::vector<std::pair<std::string, std::string>>& options);
+using base::refuse_to_overwrite;
+using base::require_files;
 
-/// Throws ConfigError if `output` is one of the files in `read`, or lies in one of its folders: a
-/// report must never overwrite an input.
-void refuse_to_overwrite(const std::filesystem::path& output,
-                         const std::vector<std::filesystem::path>& read);
+/// The logs and what is read with them: telemetry, trace, configuration and live status of each,
+/// the factor and summary of their folders, and the descriptions of their submissions.
+std::vector<std::filesystem::path> with_side_files(const std::vector<std::filesystem::path>& logs);
 
 /// Flushes `out`. Throws SystemError if something could not be printed.
 void end_output(std::ostream& out);
 
-/// Writes the files, and names each on `messages` unless `quiet`.
+/// Writes the files, and names each on `messages` unless `quiet`. Commands call it before they
+/// print their text: a reader of that which ends early, such as `head`, then costs none of the
+/// files.
 void write_files(const std::vector<OutputFile>& files, std::ostream& messages, bool quiet);
 
 }  // namespace analysis::command

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 #include <system_error>
 
 #include "analysis/command/outputs.h"
@@ -15,6 +14,8 @@
 #include "analysis/command/scaling_files.h"
 #include "analysis/findings/check_logs.h"
 #include "analysis/report/json/check.h"
+#include "runner/base/input_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -66,9 +67,8 @@ void copy_log(const fs::path& from, const fs::path& to) {
 }
 
 std::string bytes_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  base::InputFile in(path.string());
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 /// Throws ConfigError if the package has the file already, unless it has the same bytes as the
@@ -155,6 +155,11 @@ ExitCode Packager::go() {
   if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {
     throw ConfigError(fmt::format("package: --org: expected a name, got '{}'", options_.org));
   }
+  if (!options_.json.empty() && options_.json != kStandardOutput) {
+    std::vector<fs::path> read = {options_.results.begin(), options_.results.end()};
+    read.emplace_back(options_.system);
+    refuse_to_overwrite(options_.json, read);
+  }
   const CheckReport logs = check_logs(options_.results, book, judging);
   for (const Problem& problem : logs.problems) say(problem.path + ": " + problem.text);
   if (!logs.problems.empty() || logs.files.empty()) return ExitCode::kData;
@@ -214,7 +219,9 @@ void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked
          {"from", file.source.empty() ? json() : json(file.source.generic_string())}});
   }
   if (checked) document["check"] = json::parse(report::check_json_text(*checked));
-  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = base::json_text(document, 2);
+  const bool has_file = !options_.json.empty() && options_.json != kStandardOutput;
+  if (has_file) write_files({{options_.json, text}}, people_, false);
   if (options_.json == kStandardOutput) {
     out_ << text;
   } else {
@@ -223,7 +230,6 @@ void Packager::print_outcome(const PackagePlan& plan, const CheckReport* checked
       out_ << base::printable((place / file.target).generic_string() + from) << '\n';
     }
     out_ << base::printable(fmt::format("package {}: {}", place.generic_string(), verdict)) << '\n';
-    if (!options_.json.empty()) write_files({{options_.json, text}}, people_, false);
   }
   end_output(out_);
   for (const std::string& note : plan.notes) say("note: " + note);

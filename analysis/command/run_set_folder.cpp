@@ -69,8 +69,8 @@ bool is_result_folder(const fs::path& folder) {
 std::vector<RunSetFolder> run_set_folders(const CheckReport& logs) {
   std::map<std::string, RunSetFolder> folders;
   for (const CheckedFile& file : logs.files) {
-    const fs::path path = file.path.parent_path().empty() ? "." : file.path.parent_path();
-    if (!is_result_folder(path)) continue;
+    const fs::path path = folder_of(file.path);
+    if (!is_result_folder(full_path(file.path).parent_path())) continue;
     RunSetFolder& folder = folders[fs::weakly_canonical(path).generic_string()];
     folder.path = path;
     folder.runs.push_back(&file);

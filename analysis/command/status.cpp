@@ -15,6 +15,7 @@
 #include "analysis/report/json/optional.h"
 #include "analysis/report/openmetrics/status.h"
 #include "analysis/report/text/page.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/units.h"
 
@@ -182,7 +183,7 @@ std::string json_text(const std::vector<LiveRun>& runs, const std::vector<FoundS
                          {"runs", std::move(list)},
                          {"sets", std::move(summaries)},
                          {"definitions", definitions}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::json_text(document);
 }
 
 bool goes_on(const std::vector<LiveRun>& runs) {
@@ -217,6 +218,13 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
       for (const std::string& problem : problems) messages << base::printable(problem) << '\n';
       reported = problems;
     }
+    if (!options.json.empty() && options.json != kStandardOutput) {
+      write_files({{options.json, json_text(runs, sets)}}, messages, false);
+    }
+    if (!options.openmetrics.empty()) {
+      write_files({{options.openmetrics, report::status_openmetrics(runs)}}, messages,
+                  options.follow);
+    }
     if (options.json == kStandardOutput) {
       out << json_text(runs, sets);
     } else {
@@ -227,13 +235,6 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
       write_sets(sets, out);
     }
     end_output(out);
-    if (!options.json.empty() && options.json != kStandardOutput) {
-      write_files({{options.json, json_text(runs, sets)}}, messages, false);
-    }
-    if (!options.openmetrics.empty()) {
-      write_files({{options.openmetrics, report::status_openmetrics(runs)}}, messages,
-                  options.follow);
-    }
     if (!options.follow || !goes_on(runs)) {
       return problems.empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;
     }

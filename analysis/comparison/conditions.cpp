@@ -52,6 +52,10 @@ std::string target_of(const RunFacts& facts) {
   return fmt::format("{} {}", facts.metric, to_text(*facts.target_value()));
 }
 
+std::string time_unit_of(const RunFacts& facts) {
+  return facts.other_unit.value_or("milliseconds since 1970");
+}
+
 std::string staging_of(const RunFacts& facts) {
   if (!facts.parts.staging_s) return "not logged";
   if (*facts.parts.staging_s < kLeastStagingS) {
@@ -137,6 +141,7 @@ std::vector<ConditionDifference> unequal_conditions(const Side& first, const Sid
     both(key, [key](const Side& side) { return logged(side, key); });
   }
   of_runs("quality target", target_of);
+  of_runs("time_ms", time_unit_of);
   of_runs("staging", staging_of);
   of_runs("evaluation", evaluation_of);
   both("score", score_of);

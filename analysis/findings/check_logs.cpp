@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -31,7 +30,7 @@ using mllog::rules::RuleBook;
 CheckedFile check_one(const FoundLog& log, const std::optional<Choice>& choice,
                       const RuleBook& book, const JudgingOptions& options, LogChecker& checker) {
   if (log.path != kStandardInput) {
-    std::ifstream in = open_log(log.path);
+    base::InputFile in = open_log(log.path);
     return checker.check(log, in, choice ? *choice : choose_by_content(book, options.wanted, in));
   }
   std::istream* const in = options.reading.standard_input;
@@ -125,6 +124,7 @@ void leave_out_told(std::vector<CheckedSet>& sets) {
                                 Rule::kSystemNodesDiffer,
                                 Rule::kSystemAcceleratorsDiffer,
                                 Rule::kSystemDivisionDiffers,
+                                Rule::kSystemSubmitterDiffers,
                                 Rule::kSideFileDamaged};
   for (CheckedSet& set : sets) {
     std::erase_if(set.audit, [&](const Finding& finding) {

@@ -4,7 +4,14 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/find_logs.h"
+
 namespace analysis {
+
+std::string shown_name(const CheckedSet& set) {
+  if (set.name != ".") return set.name;
+  return set.path == "." ? folder_name(set.path) : set.path.generic_string();
+}
 
 std::size_t CheckReport::count(Verdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count_if(

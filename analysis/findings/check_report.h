@@ -22,6 +22,9 @@ struct CheckedSet {
   std::optional<submission::RcpResult> rcp;  ///< if JudgingOptions request the test
 };
 
+/// The set's name; for logs without a folder in their names, the path or own name of their folder.
+std::string shown_name(const CheckedSet& set);
+
 /// The result of the check of a submission.
 struct CheckedSubmission {
   std::filesystem::path path;  ///< as given

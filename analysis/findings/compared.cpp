@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <span>
@@ -30,10 +29,11 @@ std::string letter(std::size_t path) {
 }
 
 std::string round_of(const mllog::rules::RuleBook& book, const RunReport& run) {
+  if (run.path == kStandardInput) return "";
   if (auto choice = choose_by_path(book, {}, full_path(run.path).generic_string())) {
     return choice->round->name();
   }
-  std::ifstream in(run.path, std::ios::binary);
+  base::InputFile in = open_log(run.path);
   const auto evidence = mllog::rules::gather_evidence(in);
   return evidence.benchmark ? choose_by_log(book, {}, evidence).round->name() : "";
 }

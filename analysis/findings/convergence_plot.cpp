@@ -170,7 +170,7 @@ std::vector<ConvergencePlot> convergence_plots(const CheckReport& report,
     group.sets.push_back(plotted_set(name, *result));
   };
   for (const CheckedSet& set : report.sets) {
-    add(set.name == "." ? set.path.generic_string() : set.name, set.rcp);
+    add(shown_name(set), set.rcp);
   }
   if (report.submission) {
     for (const submission::PackageSet& set : report.submission->report.sets) add(set.name, set.rcp);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/find_logs.h"
 #include "analysis/findings/run_groups.h"
 
 namespace analysis {
@@ -38,7 +39,7 @@ std::set<std::string> forgiven_in(const CheckedSubmission& submission) {
 void add_groups(const CheckReport& report, Files& files) {
   for (const RunGroup& group : *report.groups) {
     if (!group.is_invalid()) continue;
-    const auto folder = report.files[group.files.front()].path.parent_path();
+    const auto folder = folder_of(report.files[group.files.front()].path);
     files.of(group.name, folder.generic_string()).verdict = Verdict::kFail;
   }
 }

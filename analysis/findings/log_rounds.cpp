@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -61,7 +60,7 @@ std::optional<Choice> choose_by_own_path(const fs::path& path, const RuleBook& b
 /// judged.
 std::optional<Choice> choice_of(const FoundLog& log, const RuleBook& book, const Wanted& wanted) {
   try {
-    std::ifstream in = open_log(log.path);
+    base::InputFile in = open_log(log.path);
     return mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
   } catch (const base::SystemError&) {
     return std::nullopt;

@@ -1,7 +1,6 @@
 // Reads logs and the files next to them into a Report.
 #include "analysis/findings/make_report.h"
 
-#include <fstream>
 #include <utility>
 #include <variant>
 
@@ -56,7 +55,7 @@ class Reader {
       if (!options_.standard_input) throw base::SystemError("standard input: cannot be read here");
       take(parse_log(*options_.standard_input), choice, run);
     } else if (options_.scores && choice) {
-      std::ifstream in = open_log(found.path);
+      base::InputFile in = open_log(found.path);
       CheckedFile checked = checker_.check(found, in, *choice);
       run.facts = std::move(*checked.facts);
       run.findings = std::move(checked.audit);

@@ -45,7 +45,7 @@ std::vector<const CheckedFile*> files_at(const CheckReport& report,
 }
 
 bool takes_part(const CheckedFile& file) {
-  const auto folder = file.path.parent_path();
+  const auto folder = full_path(file.path).parent_path();
   return file.path != kStandardInput && !is_weak_folder(folder) && counts_for_a_set(folder);
 }
 
@@ -80,7 +80,7 @@ CheckedSet& set_of(CheckReport& report, const std::string& folder) {
   const auto found = std::ranges::find(report.sets, folder, &CheckedSet::name);
   if (found != report.sets.end()) return *found;
   const auto file = std::ranges::find(report.files, folder, &CheckedFile::folder);
-  report.sets.push_back({folder, file->path.parent_path(), {}, {}});
+  report.sets.push_back({folder, folder_of(file->path), {}, {}});
   return report.sets.back();
 }
 

@@ -47,7 +47,7 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
     const std::vector<SetMember> logs = logs_of(members);
     SystemReport system;
     system.name = name;
-    system.path = members.front()->path->parent_path();
+    system.path = folder_of(*members.front()->path);
     system.facts = system_facts_of(folder, logs, system.findings);
     systems.push_back(std::move(system));
   }

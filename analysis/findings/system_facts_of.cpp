@@ -5,12 +5,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "analysis/audit/set.h"
 #include "analysis/entry_file.h"
 #include "analysis/find_logs.h"
+#include "analysis/side_files.h"
 #include "analysis/statistics.h"
 #include "runner/base/median.h"
 #include "runner/base/units.h"
@@ -23,17 +24,44 @@ namespace {
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 
-/// The JSON object in `path`; empty if the file is absent, or damaged, which adds a finding.
-nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return nlohmann::json::object();
-  nlohmann::json parsed = nlohmann::json::parse(in, nullptr, false);
-  if (parsed.is_object()) return parsed;
-  findings.push_back(
-      make_finding(Rule::kSideFileDamaged, {},
-                   path.string() + ": expected a JSON object; left out of the figures"));
-  return nlohmann::json::object();
-}
+/// Side files and what is wrong with them.
+class SideFiles {
+ public:
+  explicit SideFiles(std::vector<Finding>& findings) : findings_(findings) {}
+
+  /// The JSON object in `path`; nothing if the file is absent, or damaged, which adds a finding.
+  std::optional<nlohmann::json> read(const fs::path& path) {
+    std::error_code failed;
+    if (!fs::exists(path, failed)) return std::nullopt;
+    std::string problem;
+    const auto text = read_side_text(path, problem);
+    nlohmann::json object;
+    if (text) object = side_object(*text, problem);
+    if (!problem.empty()) return refuse(path, problem);
+    for (const std::string& member : repeated_members(*text)) add_finding(path, member);
+    return object;
+  }
+
+  /// The factor in `path`; nothing if the file is absent, or damaged, which adds a finding.
+  std::optional<double> read_factor(const fs::path& path) {
+    const std::optional<nlohmann::json> object = read(path);
+    std::string problem;
+    const auto factor = object ? scaling_factor(*object, problem) : std::nullopt;
+    if (!problem.empty()) refuse(path, problem);
+    return factor;
+  }
+
+ private:
+  void add_finding(const fs::path& path, const std::string& text) {
+    findings_.push_back(make_finding(Rule::kSideFileDamaged, {}, path.string() + ": " + text));
+  }
+  std::nullopt_t refuse(const fs::path& path, const std::string& problem) {
+    add_finding(path, problem + "; left out of the figures");
+    return std::nullopt;
+  }
+
+  std::vector<Finding>& findings_;
+};
 
 /// A number, or a string that holds one: submissions write both, and "N/A" for none.
 std::optional<double> lenient_number(const nlohmann::json& object, const char* key) {
@@ -67,16 +95,17 @@ std::string model_of(const nlohmann::json& object, const char* key) {
   return name == "N/A" ? "" : name;
 }
 
-DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& findings) {
+DescribedSystem read_description(const fs::path& folder, SideFiles& files) {
+  const auto none = nlohmann::json::object();
   if (const fs::path entry = entry_file_of(folder); !entry.empty()) {
-    return read_entry(read_side_file(entry, findings), entry);
+    return read_entry(files.read(entry).value_or(none), entry);
   }
   DescribedSystem description;
   description.path = description_of(folder);
   if (description.path.empty()) return description;
   std::error_code failed;
   description.found = fs::exists(description.path, failed);
-  const nlohmann::json object = read_side_file(description.path, findings);
+  const nlohmann::json object = files.read(description.path).value_or(none);
   description.nodes = lenient_number(object, keys::kNumberOfNodes);
   description.accelerators_per_node = lenient_number(object, keys::kAcceleratorsPerNode);
   description.processors_per_node = lenient_number(object, "host_processors_per_node");
@@ -286,10 +315,10 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
   system.disclosed =
       disclosure_of([&](const std::string& key) { return first_value(members, key); });
-  system.description = read_description(folder, findings);
+  SideFiles files(findings);
+  system.description = read_description(folder, files);
   system.compute_units = compute_units(system.description);
-  system.scaling_factor =
-      lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");
+  system.scaling_factor = files.read_factor(folder / "scaling.json");
 
   const std::vector<const SetMember*> good = successful_by_time(members);
   system.runs = static_cast<std::int64_t>(members.size());

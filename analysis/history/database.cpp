@@ -36,10 +36,14 @@ struct Statement::Handle {
 
 Database::Database(std::string path) : path_(std::move(path)) {
   sqlite3* raw = nullptr;
-  const int opened = sqlite3_open(path_.c_str(), &raw);
+  const int opened =
+      sqlite3_open_v2(path_.c_str(), &raw,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, nullptr);
   handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<Handle::Traits>(raw)});
   if (opened != SQLITE_OK) refuse("cannot be opened");
   sqlite3_busy_timeout(raw, kPatienceMs);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
 }
 
 Database::~Database() = default;

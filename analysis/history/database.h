@@ -14,7 +14,8 @@ class Statement;
 /// Messages have the name of the file and what SQLite says.
 class Database {
  public:
-  /// Opens or creates the file; ":memory:" is a database without a file.
+  /// Opens or creates the file, but follows no link; ":memory:" is a database without a file. What
+  /// the file's schema defines has no access to anything else.
   explicit Database(std::string path);
   ~Database();
   Database(const Database&) = delete;

@@ -33,6 +33,18 @@ CREATE TABLE settings (
 CREATE INDEX runs_by_time ON runs (started_ms);
 )";
 
+/// Rows that this program cannot have written: SQLite keeps values of any type in any column.
+constexpr char kOddRows[] = R"(
+SELECT (SELECT count(*) FROM runs WHERE typeof(log) <> 'text' OR typeof(stamp) <> 'text'
+  OR typeof(workload) <> 'text' OR typeof(system) <> 'text' OR typeof(outcome) <> 'text'
+  OR typeof(resumed) <> 'integer' OR typeof(started_ms) <> 'integer'
+  OR typeof(ttt_s) NOT IN ('real', 'null') OR typeof(epochs) NOT IN ('real', 'null')
+  OR typeof(train_throughput) NOT IN ('real', 'null')
+  OR typeof(best_quality) NOT IN ('real', 'null') OR typeof(revision) <> 'text')
++ (SELECT count(*) FROM settings WHERE typeof(run) <> 'integer' OR typeof(name) <> 'text'
+  OR typeof(value) <> 'text')
+)";
+
 /// A log in the folder; `stamp`: see stamp_of().
 struct Present {
   std::string name, stamp;
@@ -54,7 +66,35 @@ void transact(Database& database, const Work& work) {
 
 bool is_whole(Database& database) {
   Statement check(database, "PRAGMA quick_check(1)");
-  return check.step() && check.text() == "ok";
+  if (!check.step() || check.text() != "ok") return false;
+  Statement odd(database, kOddRows);
+  return odd.step() && odd.integer() == 0;
+}
+
+/// Tables, indexes, views and triggers with the statements that made them.
+std::vector<std::string> schema_of(Database& database) {
+  std::vector<std::string> parts;
+  Statement all(
+      database,
+      "SELECT type || ' ' || name || ' ' || ifnull(sql, '') FROM sqlite_master ORDER BY 1");
+  while (all.step()) parts.push_back(all.text());
+  return parts;
+}
+
+/// Views, triggers and other columns could do anything when the index is read and written.
+bool has_own_tables(Database& database) {
+  Database own(":memory:");
+  own.run(kTables);
+  return schema_of(database) == schema_of(own);
+}
+
+/// The file without links in its folder's path, and a link in its place only if somebody chose it.
+fs::path place_of(const fs::path& file) {
+  if (file == ":memory:") return file;
+  std::error_code failed;
+  const fs::path full = fs::absolute(file);
+  if (file.filename() != Index::kFile) return fs::weakly_canonical(full, failed);
+  return fs::weakly_canonical(full.parent_path(), failed) / file.filename();
 }
 
 bool is_empty(Database& database) {
@@ -69,39 +109,45 @@ struct Index::State {
     try {
       open(file);
     } catch (const base::DataError& error) {
-      // Only a file with the index's name is certainly ours to remove.
-      if (file.filename() != Index::kFile) {
+      // Only a file with the index's name or mark is certainly ours to remove.
+      if (file.filename() != Index::kFile && !is_ours) {
         throw base::DataError(fmt::format(
             "{}; expected an index of runs, or no file: delete it if it was one", error.what()));
       }
       why_rebuilt = error.what();
       database.reset();
       std::error_code failed;
-      fs::remove(file, failed);
+      fs::remove(place_of(file), failed);
       open(file);
     }
   }
 
   void open(const fs::path& file) {
-    database = std::make_unique<Database>(file.string());
+    const fs::path place = place_of(file);
+    std::error_code failed;
+    if (fs::is_symlink(fs::symlink_status(place, failed))) {
+      throw base::DataError(file.string() + ": is a link");
+    }
+    database = std::make_unique<Database>(place.string());
     database->run("PRAGMA foreign_keys = ON");
     transact(*database, [&] { prepare(file); });
   }
   /// Creates or checks the tables. Call it in a transaction, as another process may do the same.
   void prepare(const fs::path& file) {
-    const bool is_ours = database->pragma("application_id") == kApplication;
+    is_ours = database->pragma("application_id") == kApplication;
     if (!is_ours && !is_empty(*database)) {
       throw base::ConfigError(file.string() +
                               ": is the database of another program; expected an "
                               "index of runs, or no file");
     }
-    if (is_ours && database->pragma("user_version") == kVersion) {
-      if (!is_whole(*database)) throw base::DataError(file.string() + ": is damaged");
-      return;
-    }
     if (is_ours) {
-      why_rebuilt = "it was of another version";
-      database->run("DROP TABLE IF EXISTS settings; DROP TABLE IF EXISTS runs");
+      if (database->pragma("user_version") != kVersion) {
+        throw base::DataError(file.string() + ": is of another version");
+      }
+      if (!has_own_tables(*database) || !is_whole(*database)) {
+        throw base::DataError(file.string() + ": is damaged");
+      }
+      return;
     }
     database->run(kTables);
     database->run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication,
@@ -152,6 +198,7 @@ struct Index::State {
 
   std::unique_ptr<Database> database;
   std::string why_rebuilt;
+  bool is_ours = false;  ///< the file has the mark of an index
 };
 
 Index::Index(const fs::path& file) : state_(std::make_unique<State>(file)) {}

@@ -36,9 +36,9 @@ class Index {
  public:
   /// Name of the index within the folder of results.
   static constexpr char kFile[] = ".trainmark-history.sqlite";
-  /// `file` may be ":memory:". Rebuilds an index of another version, and a damaged file with the
-  /// name kFile. Throws ConfigError for a database of another program, DataError for any other
-  /// existing file that is not an index.
+  /// `file` may be ":memory:". Makes an index of another version or with other tables anew, and a
+  /// damaged file or a link with the name kFile. Throws ConfigError for a database of another
+  /// program, DataError for any other existing file that is not an index.
   explicit Index(const std::filesystem::path& file);
   ~Index();
   Index(const Index&) = delete;

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "analysis/find_logs.h"
 #include "analysis/numbers.h"
 #include "analysis/side_files.h"
 #include "analysis/statistics.h"
@@ -98,6 +99,12 @@ void SubmissionCheck::check_descriptions() {
     const std::string name = tree_.name_of(path);
     const std::string system = path.stem().string();
     descriptions_[system] = check_description_file(path, name, tree_.round, findings_);
+    const std::string folder = folder_name(submission_.path);
+    if (descriptions_[system] && is_other_organisation(descriptions_[system]->submitter, folder)) {
+      findings_.add(name, "system.folder-submitter",
+                    fmt::format("the submitter is {}, but the submission's folder is named {}",
+                                descriptions_[system]->submitter, folder));
+    }
     if (!used.contains(system)) {
       findings_.add(name, "system.unused", "no folder of results for this system");
     }
@@ -257,7 +264,13 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
   const std::string name = tree_.name_of(path);
   std::string problem;
   const std::optional<double> factor = read_scaling_factor(path, problem);
-  if (!factor) findings_.add(name, "scaling.unreadable", problem);
+  if (!factor) {
+    findings_.add(name, "scaling.unreadable", problem);
+  } else if (const auto text = read_side_text(path, problem)) {
+    for (const std::string& member : repeated_members(*text)) {
+      findings_.add(name, "package.repeated-member", member);
+    }
+  }
   if (factor && !(*factor >= 1.0)) {
     findings_.add(name, "scaling.factor",
                   fmt::format("scaling_factor: expected at least 1, found {}", *factor));

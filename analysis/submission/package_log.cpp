@@ -49,6 +49,8 @@ void PackageLogCollector::add(const mllog::Record& record) {
     keep_first(log_.number_of_nodes, record.value);
   } else if (record.key == keys::kAcceleratorsPerNode) {
     keep_first(log_.accelerators_per_node, record.value);
+  } else if (record.key == keys::kSubmissionOrg) {
+    keep_first(log_.org, record.value);
   } else if (record.key == keys::kSubmissionDivision) {
     keep_first(log_.division, record.value);
   } else if (record.key == keys::kSubmissionStatus) {

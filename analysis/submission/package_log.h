@@ -21,7 +21,7 @@ struct PackageLog {
   std::int64_t malformed_line = 0;  ///< line of the first
   // The first value that is logged for each; absent if there is none.
   std::optional<double> number_of_nodes, accelerators_per_node;
-  std::optional<std::string> division, status;
+  std::optional<std::string> org, division, status;
   std::optional<double> time_to_train_s;  ///< from the first run_start to the first run_stop
   bool complies = false;                  ///< with the round's rules; set by the caller
   std::string unreadable;                 ///< why the file could not be read; "" if it was

@@ -71,6 +71,10 @@ constexpr std::array kRules = {
                   "Remove the folder, or move the results to weak/ if they are throughput runs."},
     CatalogueRule{"package.unreadable", std::nullopt, "Every file and folder can be read.", kOwn,
                   "Mend its permissions, or put a file where a folder or a broken link stands."},
+    CatalogueRule{"package.repeated-member", kWarning,
+                  "No object of a system description or of scaling.json has a member twice; the "
+                  "last one counts, as in the official tools.",
+                  kOwn, "Remove the member that is wrong."},
     CatalogueRule{
         "package.file-count", kError,
         "A folder holds as many result_*.txt as its benchmark requires; of throughput runs "
@@ -147,6 +151,10 @@ constexpr std::array kRules = {
                   kSystemChecker, "Write it as one JSON object."},
     CatalogueRule{"system.field-missing", std::nullopt, "It has the 33 required fields.",
                   kSystemChecker, "Add the field; an empty text or N/A where it does not apply."},
+    CatalogueRule{"system.field-unknown", std::nullopt,
+                  "Other fields are allowed; a warning if one has nearly the name of a required "
+                  "field that is missing.",
+                  kOwn, "Spell the field as the rules do."},
     CatalogueRule{"system.field-empty", kWarning,
                   "Fields that name or count the system are not empty.", kOwn,
                   "Fill the field in."},
@@ -164,6 +172,13 @@ constexpr std::array kRules = {
                   kSystemChecker, "Take one of the phrases that the finding lists."},
     CatalogueRule{"system.unused", kNote, "A description belongs to a folder of results.", kOwn,
                   "Remove it, or name it as the folder in results/."},
+    CatalogueRule{"system.folder-submitter", kWarning,
+                  "The submission's folder is named as the submitter of its descriptions.",
+                  kPolicies,
+                  "Name the submitter alike in the description, the folder and the logs."},
+    CatalogueRule{"system.log-submitter", kWarning,
+                  "The logs' submission_org is the submitter of the description.", kOwn,
+                  "Name the submitter alike in the description, the folder and the logs."},
     CatalogueRule{
         "system.log-division", kWarning, "The logs name the division of the description.", kOwn,
         "Correct the description, or move the results to a system of the logs' division."},

@@ -286,7 +286,7 @@ PowerLog read_power_log(std::istream& in, PowerSource source) {
 
 PowerLog read_power_log(const std::filesystem::path& path, PowerSource source) {
   try {
-    std::ifstream in = open_log(path);
+    base::InputFile in = open_log(path);
     return read_power_log(in, source);
   } catch (const base::SystemError&) {
     PowerLog log;

@@ -5,6 +5,8 @@
 
 #include <system_error>
 
+#include "analysis/find_logs.h"
+
 namespace analysis::submission {
 namespace {
 
@@ -26,7 +28,7 @@ class Walk {
                                                              : Severity::kWarning) {}
 
   void check(const fs::path& path, int depth);
-  void check_name(const fs::path& path);
+  void check_name(const fs::path& path, const std::string& name);
 
  private:
   void check_folder(const fs::path& folder, int depth);
@@ -38,18 +40,17 @@ class Walk {
   Severity broken_;
 };
 
-void Walk::check_name(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (name.starts_with('.') && name != "." && name != "..") {
-    add_finding(path, "repo.name", "its name begins with '.'");
+void Walk::check_name(const fs::path& path, const std::string& name) {
+  if (name.starts_with('.')) {
+    add_finding(path, "repo.name", fmt::format("its name '{}' begins with '.'", name));
   } else if (name.find(' ') != std::string::npos) {
-    add_finding(path, "repo.name", "its name holds a blank");
+    add_finding(path, "repo.name", fmt::format("its name '{}' holds a blank", name));
   }
 }
 
 void Walk::check(const fs::path& path, int depth) {
   if (path.filename() == ".git") return;
-  check_name(path);
+  check_name(path, path.filename().string());
   std::error_code failed;
   const fs::file_status status = fs::symlink_status(path, failed);
   if (fs::is_symlink(status)) {
@@ -88,7 +89,7 @@ void Walk::check_folder(const fs::path& folder, int depth) {
 void check_repository(const Submission& submission, const PackageTree& tree,
                       PackageFindings& findings) {
   Walk walk(tree, findings);
-  if (submission.name != ".") walk.check_name(submission.path);
+  walk.check_name(submission.path, folder_name(submission.path));
   std::string problem;
   for (const fs::path& entry : entries_of(submission.path, problem)) walk.check(entry, 1);
 }

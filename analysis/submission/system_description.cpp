@@ -13,6 +13,8 @@
 #include "analysis/numbers.h"
 #include "analysis/side_files.h"
 #include "analysis/submission/package_facts.h"
+#include "analysis/systems.h"
+#include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 
 namespace analysis::submission {
@@ -86,6 +88,7 @@ class Judge {
         findings_(findings) {}
 
   void judge_presence();
+  void judge_names();
   void judge_choices();
   void judge_values();
 
@@ -125,6 +128,29 @@ void Judge::judge_presence() {
   }
   if (!empty.empty()) {
     add_finding("system.field-empty", "fields that say nothing: " + joined(empty));
+  }
+}
+
+/// A field that is not required is allowed, but one may be a misspelt name of a missing field.
+void Judge::judge_names() {
+  Names missing, others;
+  for (const std::string& field : facts_.required) {
+    if (!find(field)) missing.push_back(field);
+  }
+  for (const auto& [field, value] : object_.items()) {
+    if (is_in(facts_.required, field)) continue;
+    const std::string meant = base::nearest_name(field, missing);
+    if (meant.empty()) {
+      others.push_back(field);
+    } else {
+      add_finding(Severity::kWarning, "system.field-unknown",
+                  fmt::format("{}: no field of a description; is {} meant, which is missing?",
+                              field, meant));
+    }
+  }
+  if (!others.empty()) {
+    add_finding(Severity::kNote, "system.field-unknown",
+                "fields that are not required: " + joined(others));
   }
 }
 
@@ -230,11 +256,18 @@ std::optional<SystemDescription> check_description(std::string_view text, const 
     findings.add(name, "system.unreadable", problem);
     return std::nullopt;
   }
+  for (const std::string& member : repeated_members(text)) {
+    findings.add(name, "package.repeated-member", member);
+  }
   Judge judge(object, name, round, findings);
   judge.judge_presence();
+  judge.judge_names();
   judge.judge_choices();
   judge.judge_values();
-  return SystemDescription{name, text_in(object, "division"), text_in(object, "status"),
+  return SystemDescription{name,
+                           text_in(object, "submitter"),
+                           text_in(object, "division"),
+                           text_in(object, "status"),
                            number_in(object, "number_of_nodes"),
                            number_in(object, "accelerators_per_node")};
 }
@@ -253,6 +286,14 @@ std::optional<SystemDescription> check_description_file(const fs::path& path,
 void compare_with_logs(const SystemDescription& description, const PackageRuns& set,
                        PackageFindings& findings) {
   Comparison comparison(description, set, findings);
+  if (!description.submitter.empty()) {
+    comparison.compare("system.log-submitter", "submission_org is", description.submitter,
+                       [&](const PackageLog& log) -> Said {
+                         if (!log.org || !is_other_organisation(*log.org, description.submitter))
+                           return std::nullopt;
+                         return log.org;
+                       });
+  }
   if (!description.division.empty()) {
     comparison.compare("system.log-division", "submission_division is", description.division,
                        [&](const PackageLog& log) -> Said {

@@ -12,7 +12,8 @@ namespace analysis::submission {
 
 /// The fields that logs are compared with; absent if the description does not have them.
 struct SystemDescription {
-  std::string name;      ///< path below the root of the check
+  std::string name;  ///< path below the root of the check
+  std::string submitter;
   std::string division;  ///< as written; "" if none
   std::string status;
   std::optional<double> number_of_nodes, accelerators_per_node;
@@ -36,9 +37,9 @@ std::optional<SystemDescription> check_description_file(const std::filesystem::p
                                                         const PackageRound& round,
                                                         PackageFindings& findings);
 
-/// Compares division, status, nodes and accelerators of the logs with the description's. Adds a
-/// finding for each of the four that differs in some log; never an error, as the official tools do
-/// not compare them.
+/// Compares submitter, division, status, nodes and accelerators of the logs with the description's.
+/// Adds a finding for each of them that differs in some log; never an error, as the official tools
+/// do not compare them.
 void compare_with_logs(const SystemDescription& description, const PackageRuns& set,
                        PackageFindings& findings);
 

@@ -1,11 +1,11 @@
 // Reads a configuration file and applies the command line's a.b=value overrides.
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
+#include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 
@@ -15,14 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string read_text(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw ConfigError(system_error(path + ": cannot open", errno).what());
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (in.bad() || text.bad()) throw ConfigError(path + ": cannot be read (is it a directory?)");
-  return std::move(text).str();
+std::string config_text(const std::string& path) {
+  std::string problem;
+  std::optional<std::string> text = read_text(path, problem);
+  if (!text) throw ConfigError(path + ": " + problem);
+  return *std::move(text);
 }
 
 Json parse_override_value(const std::string& text) {
@@ -71,7 +68,7 @@ void apply_override(Json& root, const std::string& text) {
 Json load_config(const std::string& path, const std::vector<std::string>& overrides) {
   Json root;
   try {
-    root = parse_strict_json(read_text(path), path, JsonComments::kAllowed);
+    root = parse_strict_json(config_text(path), path, JsonComments::kAllowed);
   } catch (const DataError& e) {
     throw ConfigError(e.what());  // a configuration is part of the command line
   }

@@ -8,14 +8,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/system_facts.h"
 
 namespace base {
@@ -72,10 +71,11 @@ std::optional<std::string> read_created(const std::string& path) {
   std::string text;
   for (int look = 0; look < kLooks; ++look) {
     if (look > 0) std::this_thread::sleep_for(kBetween);
-    std::ifstream in(path, std::ios::binary);
-    if (!in && errno == ENOENT) return std::nullopt;
-    if (!in) throw system_error(path + ": cannot be opened", errno);
-    text.assign(std::istreambuf_iterator<char>(in), {});
+    std::string problem;
+    auto read = read_text(path, problem);
+    if (!read && ::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
+    if (!read) throw SystemError(path + ": " + problem);
+    text = *std::move(read);
     if (text.ends_with('\n')) break;
   }
   return text;
@@ -96,8 +96,8 @@ bool create_with_o_excl(const std::string& path, std::string_view content) {
     }
     write_whole(file.get(), path, content);
   }
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {}) == content;
+  std::string problem;
+  return read_text(path, problem) == content;
 }
 
 bool create_exclusively(const std::string& path, std::string_view content) {

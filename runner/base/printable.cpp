@@ -60,6 +60,17 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin > 0) out += '\n';
+    out += printable(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::size_t columns(std::string_view printable_text) {
   return static_cast<std::size_t>(
       std::count_if(printable_text.begin(), printable_text.end(), starts_code_point));

@@ -12,6 +12,9 @@ namespace base {
 /// bytes as Latin-1. The result is safe for a terminal and for JSON.
 std::string printable(std::string_view text);
 
+/// The same, but keeps line feeds, for text of several lines.
+std::string printable_lines(std::string_view text);
+
 /// Columns on a terminal, counted as one per code point.
 std::size_t columns(std::string_view printable_text);
 

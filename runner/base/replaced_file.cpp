@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,19 +11,12 @@
 #include <filesystem>
 
 #include "runner/base/error.h"
-#include "runner/base/system_facts.h"
+#include "runner/base/exclusive_file.h"
 
 namespace base {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Messages name `shown`, the path that the caller passed.
-Descriptor open_to_write(const std::string& path, int flags, const std::string& shown) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
-  if (!file) throw system_error(shown + ": cannot be opened for writing", errno);
-  return file;
-}
 
 void write_all(int file, const std::string& shown, std::string_view text) {
   while (!text.empty()) {
@@ -35,10 +29,24 @@ void write_all(int file, const std::string& shown, std::string_view text) {
 
 }  // namespace
 
+Descriptor open_part(const std::string& path, mode_t mode) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), kFlags, mode));
+  if (file || errno != EEXIST || ::unlink(path.c_str()) != 0) return file;
+  return Descriptor(::open(path.c_str(), kFlags, mode));
+}
+
+// Others may know this process's number and put links in its way: the name is random.
 ReplacedFile::ReplacedFile(const std::string& path)
-    : path_(path),
-      partial_(fmt::format("{}.partial.{}.{}", path, host_name(), ::getpid())),
-      file_(open_to_write(partial_, O_CREAT | O_TRUNC, path)) {}
+    : path_(path), partial_(fmt::format("{}.partial.{}", path, unique_token())) {
+  constexpr mode_t kPermissions = 0777;
+  struct stat before {};
+  const bool is_there = ::stat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
+  const mode_t mode = is_there ? before.st_mode & kPermissions : 0666;
+  file_ = open_part(partial_, mode);
+  if (!file_) throw system_error(path + ": cannot be opened for writing", errno);
+  if (is_there) ::fchmod(file_.get(), mode);  // the umask may have taken some away
+}
 
 ReplacedFile::~ReplacedFile() {
   if (!partial_.empty()) ::unlink(partial_.c_str());
@@ -58,7 +66,8 @@ void write_file(const std::string& path, std::string_view text) {
   std::error_code error;
   const fs::file_status found = fs::status(path, error);
   if (fs::exists(found) && !fs::is_regular_file(found)) {
-    const Descriptor file(open_to_write(path, 0, path));
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file) throw system_error(path + ": cannot be opened for writing", errno);
     return write_all(file.get(), path, text);
   }
   ReplacedFile file(fs::exists(found) ? fs::canonical(path).string() : path);

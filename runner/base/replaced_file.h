@@ -1,6 +1,8 @@
 // Replaces a file atomically: writes a whole file or nothing.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -8,8 +10,14 @@
 
 namespace base {
 
+/// Opens `path`, the name of an unfinished file, for writing: always a new file, in place of one
+/// that is there. A link that somebody put there is removed, not followed. Empty, with errno set,
+/// if it cannot be opened.
+Descriptor open_part(const std::string& path, mode_t mode = 0666);
+
 /// A regular file written piece by piece. finish() replaces the file at `path`; without it that
-/// file stays unchanged. Each call throws SystemError with path and reason.
+/// file stays unchanged. The new file has the mode of the one that it replaces. Each call throws
+/// SystemError with path and reason.
 class ReplacedFile {
  public:
   explicit ReplacedFile(const std::string& path);

@@ -41,10 +41,10 @@ std::int64_t job_root(const LaunchFacts& launch) {
 }
 
 void hand_out(const Report& report, const Options& options) {
-  if (options.json != "-") print_report(report, std::cout);
   if (!options.json.empty()) {
     runner::write_document(report_document(report), options.json, std::cout);
   }
+  if (options.json != "-") print_report(report, std::cout);
   std::cout << std::flush;
 }
 
@@ -135,7 +135,7 @@ int print_failure(const Options& options, const LaunchFacts& launch, const Outco
     hand_out(report, options);
   } else if (failure) {
     std::cerr << fmt::format("rank {} on {}: {}\n", launch.rank, base::host_name(),
-                             failure->measured);
+                             base::printable(failure->measured));
   }
   return static_cast<int>(exit_code(report));
 }
@@ -194,8 +194,12 @@ base::Command command(const runner::CommandParts& parts) {
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<Options>();
     options->parts = parts;
-    options->source =
-        runner::declare_config(app, options->parts.workloads, {}, runner::Presence::kOptional);
+    options->source = runner::declare_config(
+        app, options->parts.workloads,
+        [options = options.get()](const runner::WorkloadEntry&) {
+          runner::require_outputs(*options->source, {{"--json", options->json}});
+        },
+        runner::Presence::kOptional);
     app.add_flag("--quick", options->quick, "measure no rates of memory, disk and arithmetic");
     app.add_option("--ranks", options->ranks,
                    "without launcher: judge for this number of ranks on this machine")

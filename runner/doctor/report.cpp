@@ -92,10 +92,13 @@ void print_group(const Group& group, bool names_hosts, std::ostream& out) {
   const Finding& finding = group.finding;
   out << fmt::format("{:<10}{:<20}", to_string(finding.verdict), finding.id);
   if (names_hosts && !group.hosts.empty()) out << host_list(group.hosts) << ": ";
-  if (!finding.subject.empty()) out << finding.subject << ": ";
-  out << finding.measured << '\n';
-  if (!finding.expected.empty()) out << fmt::format("{:<10}expected: {}\n", "", finding.expected);
-  if (!finding.remedy.empty()) out << fmt::format("{:<10}mend: {}\n", "", finding.remedy);
+  if (!finding.subject.empty()) out << base::printable(finding.subject) << ": ";
+  out << base::printable(finding.measured) << '\n';
+  const auto print_more = [&](const char* what, const std::string& text) {
+    if (!text.empty()) out << fmt::format("{:<10}{}: {}\n", "", what, base::printable(text));
+  };
+  print_more("expected", finding.expected);
+  print_more("mend", finding.remedy);
 }
 
 /// Prints a rate of several nodes: its median, minimum and maximum, with host names.

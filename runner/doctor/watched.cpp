@@ -19,6 +19,7 @@
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/printable.h"
 
 namespace doctor {
 namespace {
@@ -64,7 +65,7 @@ void write_all(int to, std::string_view text) {
     const base::Failure failure = base::failure_of(e);
     status = static_cast<int>(failure.code);
     reporter.give_back_stderr();
-    std::cerr << "trainmark: " << failure.message << '\n';
+    std::cerr << "trainmark: " << base::printable(failure.message) << '\n';
   }
   std::cout << std::flush;
   std::cerr << std::flush;

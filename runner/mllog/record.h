@@ -28,12 +28,20 @@ struct Record {
   std::string_view fault;  ///< why MLCommons' parser refuses the line; "" if it does not
 };
 
-/// Whether a time in ms is a calendar date. Values before September 2001 count from the start of a
-/// program.
-constexpr bool is_date(double time_ms) {
-  constexpr double kEarliestMs = 1e12, kLatestMs = 1e13;
-  return time_ms >= kEarliestMs && time_ms < kLatestMs;
+/// The unit in which `time` counts from 1970, if it lies between September 2001 and 2096: "s",
+/// "ms", "us" or "ns". "" for other times, which count from the start of a program or mean nothing.
+constexpr std::string_view unit_since_1970(double time) {
+  constexpr double kEarliestS = 1e9, kLatestS = 4e9;
+  double per_second = 1.0;
+  for (const std::string_view unit : {"s", "ms", "us", "ns"}) {
+    if (time >= kEarliestS * per_second && time < kLatestS * per_second) return unit;
+    per_second *= 1000.0;
+  }
+  return "";
 }
+
+/// Whether a time_ms is a calendar date in milliseconds.
+constexpr bool is_date(double time_ms) { return unit_since_1970(time_ms) == "ms"; }
 
 /// A line with a token that is not followed by a valid record.
 struct MalformedRecord {

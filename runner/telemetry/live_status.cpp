@@ -1,12 +1,13 @@
 // Writes and reads the status of a run in progress.
 #include "runner/telemetry/live_status.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 #include "runner/base/strict_json.h"
 
 namespace telemetry {
@@ -137,10 +139,11 @@ struct LiveStatusFile::State {
   void write(const LiveStatus& status) {
     const std::string partial = path + ".new";
     {
-      std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-      out << text_of(status);
-      out.flush();
-      if (!out) return fail(partial + ": cannot be written");
+      const base::Descriptor file = base::open_part(partial);
+      const std::string text = text_of(status);
+      const bool is_written = file && ::write(file.get(), text.data(), text.size()) ==
+                                          static_cast<ssize_t>(text.size());
+      if (!is_written) return fail(partial + ": cannot be written");
     }
     if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path + ": cannot be replaced");
   }

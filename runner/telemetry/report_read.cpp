@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/strict_json.h"
 #include "runner/base/units.h"
 #include "runner/telemetry/report_file.h"
@@ -20,6 +19,9 @@ namespace telemetry {
 namespace {
 
 using Json = nlohmann::json;
+
+/// A rank takes about 3 KB.
+constexpr std::int64_t kMostReportBytes = std::int64_t{256} << 20;
 
 /// A JSON value that knows its path. Unknown members are ignored: later versions may add some.
 class Value {
@@ -257,13 +259,10 @@ Report parse_report(const std::string& text, const std::string& name) {
 }
 
 Report read_report(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw base::DataError(base::system_error(path + ": cannot open", errno).what());
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (in.bad() || text.bad()) throw base::DataError(path + ": cannot be read");
-  return parse_report(text.str(), path);
+  std::string problem;
+  const auto text = base::read_text(path, problem, kMostReportBytes);
+  if (!text) throw base::DataError(path + ": " + problem);
+  return parse_report(*text, path);
 }
 
 }  // namespace telemetry

@@ -23,8 +23,10 @@ std::int64_t mtime_ns_of(const struct stat& status) {
 
 }  // namespace
 
+// Opening a pipe without O_NONBLOCK waits for its writer.
 File::File(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!descriptor_) {
     throw base::DataError(fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
   }

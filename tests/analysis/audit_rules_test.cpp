@@ -153,6 +153,9 @@ void add_times(std::map<std::string, Spoilt>& all) {
   all["two-clocks"] = spoilt([](Log& log) { log["init_start"]["time_ms"] = 12345; });
   all["time-goes-back"] = spoilt([](Log& log) { shift(log, "seed", 20000); });
   all["time-zero"] = spoilt([](Log& log) { log["submission_org"]["time_ms"] = 0; });
+  all["time-unit"] = spoilt([](Log& log) {
+    for (json& one : log.records) one["time_ms"] = one["time_ms"].get<double>() / 1000.0;
+  });
   all["init-too-long"] = spoilt([](Log& log) { shift(log, "init_start", -1801e3); });
   all["init-times-impossible"] = spoilt([](Log& log) { shift(log, "init_stop", 344111e3); });
   all["interval-not-stopped"] =
@@ -179,13 +182,16 @@ void add_times(std::map<std::string, Spoilt>& all) {
 }
 
 void add_epochs(std::map<std::string, Spoilt>& all) {
-  all["evaluation-cadence"] = spoilt(
-      [](Log& log) {
-        log.at("eval_accuracy", 2)["metadata"]["epoch_num"] = 10;
-        log.at("eval_start", 2)["metadata"]["epoch_num"] = 10;
-        log.at("eval_stop", 2)["metadata"]["epoch_num"] = 10;
-      },
-      "resnet");
+  for (const auto& [rule, epoch] :
+       {std::pair{"evaluation-more-frequent", 10}, std::pair{"evaluation-cadence", 14}}) {
+    all[rule] = spoilt(
+        [number = epoch](Log& log) {
+          for (const char* key : {"eval_accuracy", "eval_start", "eval_stop"}) {
+            log.at(key, 2)["metadata"]["epoch_num"] = number;
+          }
+        },
+        "resnet");
+  }
   all["first-evaluation"] = spoilt([](Log& log) {
     for (json& one : log.records) {
       if (one["metadata"].contains("epoch_num")) {

@@ -58,6 +58,39 @@ TEST(Oddity11, TimesOfZeroAtTheEndAreNoSecondClock) {
   EXPECT_THAT(found(run, "time-zero").text, HasSubstr("in 2 records"));
 }
 
+TEST(Oddity11, TimesInAnotherUnitAreToldAndFiguresSayWhatTheyRestOn) {
+  for (const auto& [factor, unit] :
+       {std::pair{1e-3, "seconds (s)"}, std::pair{1e3, "microseconds (us)"},
+        std::pair{1e6, "nanoseconds (ns)"}}) {
+    Log log = clean();
+    for (json& one : log.records) one["time_ms"] = one["time_ms"].get<double>() * factor;
+    const RunReport run = judged(log);
+    EXPECT_NEAR(*run.facts.ttt_s, kRunS * factor, 1e-3 * factor);
+    EXPECT_FALSE(run.facts.mixed_clocks);
+    EXPECT_THAT(found(run, "time-unit").text,
+                testing::AllOf(HasSubstr("expected milliseconds since 1970"), HasSubstr(unit)));
+    EXPECT_EQ(found(run, "time-unit").line, 1);
+    EXPECT_THAT(run.facts.progress.note, HasSubstr(unit));
+  }
+}
+
+TEST(Oddity11, TimesOfAClockThatStartsWithTheProgramAreTold) {
+  Log log = clean();
+  for (json& one : log.records) move(one, -own_log::kStartMs + 1.0);
+  const RunReport run = judged(log);
+  EXPECT_DOUBLE_EQ(*run.facts.ttt_s, kRunS);
+  EXPECT_THAT(found(run, "time-unit").text, HasSubstr("in an unknown unit"));
+}
+
+TEST(Oddity11, OneRecordInMicrosecondsIsASecondClock) {
+  Log log = clean();
+  log["run_stop"]["time_ms"] = 1.7e15;
+  const RunReport run = judged(log);
+  EXPECT_TRUE(run.facts.mixed_clocks);
+  EXPECT_EQ(found(run, "two-clocks").line, log.line("run_stop"));
+  EXPECT_THAT(rules_of(run.findings), Not(Contains("time-unit")));
+}
+
 TEST(Oddity12, AnInitialisationStampedDaysLaterIsTold) {
   Log log = clean();
   for (json& one : log.records) {

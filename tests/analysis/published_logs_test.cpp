@@ -146,7 +146,7 @@ constexpr Known kKnown[] = {
      "success-below-target", "best 0.1243"},
     {"hpc_v0.7/CSCS/results/daint_gpu_n256_tf2.2.0/cosmoflow/result_4.txt", "run-stop-missing", ""},
     {"training_v4.0/tinycorp/results/tinybox_green/resnet/result_0.txt", "run-stop-missing", ""},
-    {"training_v4.0/tinycorp/results/tinybox_green/resnet/result_0.txt", "evaluation-cadence",
+    {"training_v4.0/tinycorp/results/tinybox_green/resnet/result_0.txt", "evaluation-more-frequent",
      "first 2 from 31 to 33"},
     {"hpc_v2.0/HelmholtzAI/results/horeka_gpu_n64_pytorch1.13/weak/oc20/pruned_results/"
      "result_6.txt",

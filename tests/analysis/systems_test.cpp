@@ -1,7 +1,11 @@
 // Sets of runs: the olympic mean and its rules.
 #include "analysis/systems.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "analysis/findings/make_report.h"
 #include "analysis/findings/report.h"
@@ -15,6 +19,8 @@ using analysis::Outcome;
 using analysis::RunFacts;
 using analysis::SetMember;
 using analysis::SystemFacts;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// Facts of runs with these times; a negative one failed after that time.
 std::vector<RunFacts> facts_of_runs(const std::vector<double>& times) {
@@ -179,15 +185,69 @@ TEST(System, IsReadFromTheSubmissionAroundIt) {
   EXPECT_NEAR(*system.facts.olympic_mean_s, (44.032 + 48.032 + 52.032) / 3, 1e-9);
 }
 
+/// The findings about the side files of a set in `folder`, and its facts.
+std::vector<std::string> told_of_side_files(const base::TemporaryDirectory& folder,
+                                            SystemFacts* facts = nullptr) {
+  std::vector<analysis::Finding> findings;
+  const std::vector<RunFacts> runs = facts_of_runs({1});
+  SystemFacts found = analysis::system_facts_of(folder.path() / "results/demo/resnet",
+                                                {{"result_0.txt", &runs[0]}}, findings);
+  if (facts != nullptr) *facts = std::move(found);
+  std::vector<std::string> texts;
+  for (const analysis::Finding& finding : findings) {
+    if (finding.rule == "side-file-damaged") texts.push_back(finding.text);
+  }
+  return texts;
+}
+
 TEST(System, WithADamagedDescriptionSaysSo) {
   const base::TemporaryDirectory folder;
   folder.write("results/demo/resnet/scaling.json", "{not json");
-  std::vector<analysis::Finding> findings;
-  const std::vector<RunFacts> runs = facts_of_runs({1});
-  analysis::system_facts_of(folder.path() / "results/demo/resnet", {{"result_0.txt", &runs[0]}},
-                            findings);
-  ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].rule, "side-file-damaged");
+  EXPECT_THAT(told_of_side_files(folder),
+              ElementsAre(HasSubstr("scaling.json: byte 1: not valid")));
+  folder.write("results/demo/resnet/scaling.json", R"({"scaling_factor": "1.5"})");
+  EXPECT_THAT(told_of_side_files(folder),
+              ElementsAre(HasSubstr("expected a number scaling_factor")));
+}
+
+TEST(System, IsToldOfWhatTheCheckOfASubmissionIsToldOf) {
+  const base::TemporaryDirectory folder;
+  SystemFacts facts;
+  folder.write("systems/demo.json", "\xef\xbb\xbf{\"number_of_nodes\": 2}");
+  EXPECT_THAT(told_of_side_files(folder, &facts), ElementsAre(HasSubstr("byte order mark")));
+  EXPECT_FALSE(facts.description.nodes);
+  folder.write("systems/demo.json", "{\"number_of_nodes\": 2,\n \"number_of_nodes\": 4}");
+  EXPECT_THAT(
+      told_of_side_files(folder, &facts),
+      ElementsAre(HasSubstr(
+          "number_of_nodes: given twice, in line 1, column 2 and in line 2, column 2; the last")));
+  EXPECT_EQ(facts.description.nodes, 4.0);
+}
+
+TEST(System, IsReadThoughItsSideFilesAreNoFiles) {
+  const base::TemporaryDirectory folder;
+  folder.write("results/demo/resnet/result_0.txt", "");
+  folder.write("systems/other.json", "{}");
+  const auto factor = folder.path() / "results/demo/resnet/scaling.json";
+  ASSERT_EQ(::mkfifo(factor.c_str(), 0600), 0);
+  std::filesystem::create_directory(folder.path() / "systems/demo.json");
+  EXPECT_THAT(told_of_side_files(folder),
+              ElementsAre(HasSubstr("demo.json: expected a regular file, found a folder"),
+                          HasSubstr("scaling.json: expected a regular file, found a pipe")));
+  std::filesystem::remove(factor);
+  std::filesystem::remove(folder.path() / "systems/demo.json");
+  folder.write("systems/demo.json", "");
+  std::filesystem::resize_file(folder.path() / "systems/demo.json", std::uintmax_t{1} << 31);
+  EXPECT_THAT(told_of_side_files(folder), ElementsAre(HasSubstr("found 2.0 GiB")));
+}
+
+TEST(Organisations, AreComparedByLettersAndJointNamesByTheirParts) {
+  using analysis::is_other_organisation;
+  EXPECT_FALSE(is_other_organisation("Example Lab", "example-lab"));
+  EXPECT_FALSE(is_other_organisation("Fujitsu/RIKEN", "RIKEN"));
+  EXPECT_FALSE(is_other_organisation("HPE+LBNL", "LBNL & HPE"));
+  EXPECT_FALSE(is_other_organisation("", "RIKEN"));
+  EXPECT_TRUE(is_other_organisation("Example Lab Corp.", "Example Lab"));
 }
 
 }  // namespace

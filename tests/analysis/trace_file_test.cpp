@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "runner/base/temporary_directory.h"
 
@@ -87,6 +88,16 @@ TEST(Trace, OfNoEventsIsEmpty) {
   const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_TRUE(trace.layers.empty());
   EXPECT_TRUE(trace.spans.empty());
+}
+
+TEST(Trace, ThatIsNoFileIsAFinding) {
+  const base::TemporaryDirectory folder;
+  ASSERT_EQ(::mkfifo((folder.path() / "result_1.trace.json").c_str(), 0600), 0);
+  std::vector<analysis::Finding> findings;
+  EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text,
+              HasSubstr("result_1.trace.json: expected a regular file, found a pipe"));
 }
 
 TEST(Trace, ThatIsDamagedIsAFinding) {

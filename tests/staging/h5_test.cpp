@@ -100,6 +100,17 @@ TEST_F(H5, RefusesFilesThatAreNotHdf5) {
               HasSubstr("cannot be created"));
 }
 
+TEST_F(H5, FollowsNoLinkInTheWayOfItsUnfinishedFile) {
+  const std::string secret = folder_.write("secret", "precious");
+  fs::create_symlink(secret, path() + ".part");
+  H5StateWriter writer(path());
+  writer.write("step", std::int64_t{1});
+  writer.finish();
+  EXPECT_EQ(fs::file_size(secret), 8U);
+  EXPECT_FALSE(fs::is_symlink(path()));
+  EXPECT_EQ(H5StateReader(path()).read_integer("step"), 1);
+}
+
 TEST_F(H5, RefusesAFileThatIsCut) {
   {
     H5StateWriter writer(path());

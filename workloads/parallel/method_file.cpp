@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/base/system_facts.h"
@@ -31,11 +30,11 @@ bool begins_with_product(const std::string& key) {
 }
 
 json parsed(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) throw base::ConfigError(path + ": cannot be read");
+  std::string problem;
+  const auto text = base::read_text(path, problem);
+  if (!text) throw base::ConfigError(path + ": " + problem);
   try {
-    json document = base::parse_strict_json(text, path, base::JsonComments::kRefused);
+    json document = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
     if (document.is_object()) return document;
     throw base::DataError(path + ": expected an object, got " + base::brief_json(document));
   } catch (const base::DataError& e) {

@@ -22,8 +22,9 @@ base::ExitCode run(const Call& call, const std::string& output, const Generator&
     return base::ExitCode::kSuccess;
   }
   const Generated made = generator.generate();
-  std::cerr << fmt::format("{}{}: {}\n", made.already_there ? "Already there: " : "", output,
-                           made.text);
+  std::cerr << base::printable(fmt::format("{}{}: {}", made.already_there ? "Already there: " : "",
+                                           output, made.text))
+            << '\n';
   if (!call.json.empty()) {
     nlohmann::json document = made.facts;
     document["output"] = output;

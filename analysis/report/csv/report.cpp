@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
 #include "analysis/fields.h"
 #include "analysis/run_fields.h"
 #include "analysis/system_fields.h"
@@ -11,7 +15,21 @@
 namespace analysis::report {
 namespace {
 
-std::string cell(const std::string& text) {
+bool is_number(const std::string& text) {
+  double value = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+/// Whether a spreadsheet would compute the cell. Logs of others may hold such text.
+bool is_formula(const std::string& text) {
+  constexpr std::string_view kBegin = "=+-@\t\r";
+  return !text.empty() && kBegin.find(text.front()) != std::string_view::npos && !is_number(text);
+}
+
+std::string cell(std::string text) {
+  if (is_formula(text)) text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char character : text) {

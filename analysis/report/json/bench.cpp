@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/json/compare.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -59,7 +60,7 @@ std::string bench_compare_json_text(const std::vector<BenchResult>& results,
                          {"results", std::move(listed)},
                          {"comparisons", std::move(compared)},
                          {"definitions", bench_definitions()}};
-  return document.dump(1) + "\n";
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

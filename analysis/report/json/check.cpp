@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/report/json/document.h"
 #include "analysis/report/json/energy.h"
 #include "analysis/report/json/optional.h"
 #include "analysis/report/json/points.h"
 #include "analysis/report/json/run_groups.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -181,13 +181,14 @@ std::string check_json_text(const CheckReport& report) {
     problems.push_back(
         {{"path", base::printable(problem.path)}, {"text", base::printable(problem.text)}});
   }
-  return document_text({{"schema", kCheckSchema},
-                        {"files", std::move(files).take()},
-                        {"sets", sets_json(report)},
-                        {"run_groups", run_groups_json(report)},
-                        {"submission", submission_json(report.submission)},
-                        {"suppressions", suppressions_json(report)},
-                        {"problems", std::move(problems)}});
+  const Json document = {{"schema", kCheckSchema},
+                         {"files", std::move(files).take()},
+                         {"sets", sets_json(report)},
+                         {"run_groups", run_groups_json(report)},
+                         {"submission", submission_json(report.submission)},
+                         {"suppressions", suppressions_json(report)},
+                         {"problems", std::move(problems)}};
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

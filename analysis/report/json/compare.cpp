@@ -7,6 +7,7 @@
 #include "analysis/definitions.h"
 #include "analysis/findings/comparison_definitions.h"
 #include "analysis/report/json/optional.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -155,7 +156,7 @@ std::string compare_json_text(const Compared& compared) {
                          {"groups", std::move(groups)},
                          {"left_out", std::move(left_out)},
                          {"definitions", compare_definitions()}};
-  return document.dump(1) + "\n";
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

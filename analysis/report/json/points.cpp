@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/json/document.h"
 #include "analysis/submission/reference_curve.h"
+#include "runner/base/json_text.h"
 
 namespace analysis::report {
 namespace {
@@ -69,16 +69,17 @@ std::string points_json_text(const submission::ReferenceSet& set,
   for (const auto& point : curve.points()) {
     points.push_back(point_json(point));
   }
-  return document_text({{"schema", kPointsSchema},
-                        {"benchmark", set.benchmark},
-                        {"usage", set.usage.empty() ? Json(nullptr) : Json(set.usage)},
-                        {"round", set.round.empty() ? Json(nullptr) : Json(set.round)},
-                        {"unit", set.unit},
-                        {"runs_required", set.runs_required},
-                        {"source", set.source},
-                        {"era", era.name},
-                        {"points", points},
-                        {"bootstrap", bootstrap_json(drawn, set)}});
+  const Json document = {{"schema", kPointsSchema},
+                         {"benchmark", set.benchmark},
+                         {"usage", set.usage.empty() ? Json(nullptr) : Json(set.usage)},
+                         {"round", set.round.empty() ? Json(nullptr) : Json(set.round)},
+                         {"unit", set.unit},
+                         {"runs_required", set.runs_required},
+                         {"source", set.source},
+                         {"era", era.name},
+                         {"points", points},
+                         {"bootstrap", bootstrap_json(drawn, set)}};
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

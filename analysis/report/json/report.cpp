@@ -13,6 +13,7 @@
 #include "analysis/report/json/optional.h"
 #include "analysis/run_fields.h"
 #include "analysis/system_fields.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -263,8 +264,6 @@ nlohmann::ordered_json report_json(const Report& report) {
   return json;
 }
 
-std::string report_json_text(const Report& report) {
-  return report_json(report).dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
+std::string report_json_text(const Report& report) { return base::json_text(report_json(report)); }
 
 }  // namespace analysis::report

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/findings/rules_of_benchmark.h"
-#include "analysis/report/json/document.h"
+#include "runner/base/json_text.h"
 #include "runner/mllog/rules/words.h"
 
 namespace analysis::report {
@@ -25,11 +25,12 @@ std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::str
     }
     files.push_back({{"file", file->name}, {"rules", rules}});
   }
-  return document_text({{"schema", kRulesSchema},
-                        {"ruleset", ruleset.name},
-                        {"source", ruleset.round.source},
-                        {"benchmark", benchmark},
-                        {"files", files}});
+  const Json document = {{"schema", kRulesSchema},
+                         {"ruleset", ruleset.name},
+                         {"source", ruleset.round.source},
+                         {"benchmark", benchmark},
+                         {"files", files}};
+  return base::json_text(document);
 }
 
 std::string rounds_json_text(const mllog::rules::RuleBook& book) {
@@ -44,7 +45,8 @@ std::string rounds_json_text(const mllog::rules::RuleBook& book) {
          {"no_rules_because",
           round.no_rules_because.empty() ? Json(nullptr) : Json(round.no_rules_because)}});
   }
-  return document_text({{"schema", kRulesSchema}, {"rounds", rounds}});
+  const Json document = {{"schema", kRulesSchema}, {"rounds", rounds}};
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/findings/rule_catalogue.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -132,7 +133,7 @@ std::string findings_sarif(const std::vector<JudgedFile>& files, const std::stri
                     {"results", results}};
   const Json document = {
       {"$schema", kSarifSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return base::json_text(document);
 }
 
 }  // namespace analysis::report

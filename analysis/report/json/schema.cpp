@@ -12,6 +12,7 @@
 #include "analysis/run_fields.h"
 #include "analysis/system_fields.h"
 #include "runner/base/json_schema.h"
+#include "runner/base/json_text.h"
 
 namespace analysis::report {
 namespace {
@@ -250,13 +251,13 @@ std::string report_schema_text() {
                        {"systems", described(map_of(system()), "by the folder's name")},
                        {"problems", list(problem)},
                        {"definitions", map_of(definition)}}));
-  return schema.dump(1) + "\n";
+  return base::json_text(schema);
 }
 
 std::string compare_schema_text() {
   const Json schema =
       document("trainmark compare --json", {{"oneOf", {runs_document(), bench_document()}}});
-  return schema.dump(1) + "\n";
+  return base::json_text(schema);
 }
 
 }  // namespace analysis::report

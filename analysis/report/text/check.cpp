@@ -121,7 +121,7 @@ class Page {
 
   /// Findings on the runs of a folder together.
   void write_set(const CheckedSet& set) {
-    const std::string name = set.name == "." ? set.path.generic_string() : set.name;
+    const std::string name = shown_name(set);
     if (options_.quiet && !(set.rcp && !set.rcp->passed)) {
       for (const Finding& finding : set.audit) audited_.count(finding);
       return;

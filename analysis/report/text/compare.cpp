@@ -71,11 +71,11 @@ void write_sides(TextPage& page, const ComparedGroup& group) {
                                     time ? number_text(*time / base::kMinute) : "-",
                                     spread ? fmt::format("{:.3g}", *spread / base::kMinute) : "-",
                                     optional_text(facts.compute_units, 1.0, 0),
-                                    page.shown(to_text(facts.global_batch_size))};
+                                    to_text(facts.global_batch_size)};
     if (discloses) {
-      row.push_back(page.shown(to_text(facts.disclosed.micro_batch_size)));
-      row.push_back(page.shown(facts.disclosed.precision));
-      row.push_back(page.shown(facts.disclosed.parallelism));
+      row.push_back(to_text(facts.disclosed.micro_batch_size));
+      row.push_back(facts.disclosed.precision);
+      row.push_back(facts.disclosed.parallelism);
     }
     table.add_row(std::move(row));
   }
@@ -164,7 +164,7 @@ void write_layers(TextPage& page, const std::string& first, const std::string& s
   const std::size_t shown = std::min(layers.size(), kMostLayers);
   for (std::size_t i = 0; i < shown; ++i) {
     const comparison::LayerDifference& one = layers[i];
-    table.add_row({page.shown(one.name), optional_text(one.first_s, base::kMsPerSecond, 3),
+    table.add_row({one.name, optional_text(one.first_s, base::kMsPerSecond, 3),
                    optional_text(one.second_s, base::kMsPerSecond, 3),
                    fmt::format("{:+.3f}", base::kMsPerSecond * one.difference_s())});
   }

@@ -56,8 +56,8 @@ class SystemTable {
   }
   void write(const Systems& systems) {
     for (const SystemReport* system : systems) {
-      std::vector<std::string> row = {page_.shown(label_of(*system))};
-      for (const Cell& cell : cells_) row.push_back(page_.shown(cell(*system)));
+      std::vector<std::string> row = {label_of(*system)};
+      for (const Cell& cell : cells_) row.push_back(cell(*system));
       table_.add_row(std::move(row));
     }
     page_.table(table_);

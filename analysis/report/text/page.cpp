@@ -90,8 +90,6 @@ std::string TextPage::defined(const std::string& label, const std::string& name,
   return label;
 }
 
-std::string TextPage::shown(const std::string& text) const { return base::printable(text); }
-
 void TextPage::write_definitions() {
   if (definitions_ == Definitions::kHidden || notes_.empty()) return;
   heading("Definitions", {});

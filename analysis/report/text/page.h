@@ -16,7 +16,7 @@ enum class TextForm { kTerminal, kMarkdown };
 /// Whether a page ends with the meaning of its figures.
 enum class Definitions { kHidden, kShown };
 
-/// Makes all text printable before writing it; only the cells of tables must already be printable.
+/// Makes all text printable before writing it.
 class TextPage {
  public:
   TextPage(std::ostream& out, std::size_t width, TextForm form = TextForm::kTerminal,
@@ -39,8 +39,6 @@ class TextPage {
   std::string defined(const std::string& label, const std::string& name);
   std::string defined(const std::string& label, const std::string& name,
                       const std::string& definition);
-  /// `text` made printable, for cells of a table.
-  std::string shown(const std::string& text) const;
   /// Writes the definitions of the figures on the page, in their order, if they are to be shown.
   void write_definitions();
 

@@ -182,7 +182,7 @@ TextTable table_of(const ConvergencePlot& plot) {
   table.add_column("compared with", Align::kLeft);
   for (std::size_t i = 0; i < plot.sets.size(); ++i) {
     const PlottedSet& set = plot.sets[i];
-    table.add_row({base::printable(set.name), set.place ? std::string(1, mark_of(i)) : "-",
+    table.add_row({set.name, set.place ? std::string(1, mark_of(i)) : "-",
                    set.place ? digits_text(set.place->batch_size) : "-",
                    set.place ? digits_text(set.place->value) : "-",
                    set.least ? digits_text(*set.least) : "-", to_string(set.verdict),

@@ -21,7 +21,7 @@ void write_round(TextPage& page, const Report& report) {
       table.add_column(page.defined(column.heading, column.figure), Align::kRight);
     }
     for (const RoundRow& row : rows) {
-      std::vector<std::string> cells = {page.shown(row.submitter), page.shown(row.name)};
+      std::vector<std::string> cells = {row.submitter, row.name};
       for (const RoundColumn& column : columns) cells.push_back(column.text(row.system->facts));
       table.add_row(std::move(cells));
     }

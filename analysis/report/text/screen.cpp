@@ -37,6 +37,7 @@ void write_time(TextPage& page, const RunFacts& facts) {
     text += fmt::format(", {:.3f} s of it {}", *facts.parts.staging_in_run_s,
                         page.defined("staging", "staging_in_run_s"));
   }
+  if (facts.other_unit) text += "; but time_ms is " + *facts.other_unit;
   page.fact("time to train", text, {"ttt_s"});
 }
 

@@ -66,7 +66,7 @@ void write_runs(TextPage& page, const Runs& runs) {
   }
   for (const RunReport* run : runs) {
     const RunFacts& facts = run->facts;
-    std::vector<std::string> cells = {page.shown(run->path.filename().string()),
+    std::vector<std::string> cells = {run->path.filename().string(),
                                       to_string(facts.outcome),
                                       facts.ttt_s ? fmt::format("{:.3f}", *facts.ttt_s) : "-",
                                       short_number(by_epochs ? facts.progress.epochs_to_target

@@ -48,11 +48,12 @@ std::string padded(const std::string& text, std::size_t width, TextTable::Align 
 }  // namespace
 
 void TextTable::add_column(const std::string& heading, Align align) {
-  columns_.push_back({heading, align});
+  columns_.push_back({base::printable(heading), align});
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  for (std::string& cell : cells) cell = base::printable(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -13,8 +13,8 @@ class TextTable {
   enum class Align { kLeft, kRight };
   static constexpr std::size_t kIndent = 2;  ///< blanks before each line
 
+  /// Headings and cells are made printable. Missing cells are empty; excess ones are dropped.
   void add_column(const std::string& heading, Align align);
-  /// REQUIRES: printable cells. Missing cells are empty; excess ones are dropped.
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 

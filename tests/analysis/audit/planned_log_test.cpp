@@ -29,12 +29,12 @@ TEST(PlannedLog, IsToldWhatItsConfigurationBreaksAsErrors) {
   log["train_samples"]["value"] = 1000;
   log.insert_after("seed", own_log::record(3, "sgd_opt_momentum", 0.8));
   log.each("eval_accuracy", [](nlohmann::json& one) {
-    one["metadata"]["epoch_num"] = one["metadata"]["epoch_num"].get<int>() / 2;
+    one["metadata"]["epoch_num"] = one["metadata"]["epoch_num"].get<int>() * 2;
   });
   const auto findings = told_of(log);
   EXPECT_THAT(own_log::rules_of(findings),
               testing::UnorderedElementsAre("sample-count-unusual", "hyperparameter-outside-policy",
-                                            "evaluation-cadence"));
+                                            "evaluation-cadence", "first-evaluation"));
   for (const auto& one : findings) {
     EXPECT_EQ(one.severity, analysis::Finding::Severity::kError) << one.rule;
   }

@@ -107,6 +107,20 @@ TEST(Analyze, WritesOneJsonDocumentAndNothingElseToStandardOutput) {
   EXPECT_EQ(report["systems"].size(), 1u);
 }
 
+TEST(Analyze, WritesNoFileOverOneThatIsReadWithALog) {
+  const base::TemporaryDirectory folder;
+  folder.write("us/results/box/resnet/result_1.txt", golden::ten_seconds_log());
+  for (const char* name : {"us/results/box/resnet/result_1.telemetry.json",
+                           "us/results/box/resnet/result_1.config.json",
+                           "us/results/box/resnet/scaling.json", "us/systems/box.json"}) {
+    const std::string path = folder.write(name, "{}");
+    AnalyzeOptions options = analyzing({folder.path().string()});
+    options.json = path;
+    EXPECT_THROW(analyze(options), base::ConfigError) << name;
+    EXPECT_EQ(base::content(path), "{}") << name;
+  }
+}
+
 TEST(Analyze, WritesTheFilesAskedForAndNamesThem) {
   const base::TemporaryDirectory folder;
   AnalyzeOptions options = analyzing({golden::folder("set")});

@@ -135,6 +135,62 @@ TEST_F(CheckSubmission, FailsForWhatOnlyTheWholeShows) {
                                  HasSubstr("5 SUCCESS, 0 FAIL")));
 }
 
+/// Makes a folder the working directory until the end of a test.
+class InFolder {
+ public:
+  explicit InFolder(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  ~InFolder() { std::filesystem::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+TEST_F(CheckSubmission, GivesTheSameVerdictHoweverItsPathIsSpelled) {
+  std::filesystem::rename(tree_.path("us"), tree_.path("our lab"));
+  const std::string root = tree_.path().string();
+  const InFolder inside(tree_.path("our lab/results"));
+  for (const std::string& path :
+       {root, root + "/", root + "/our lab", root + "/our lab/", root + "/our lab/results/..",
+        std::string(".."), std::string("../."), std::string("../..")}) {
+    CheckOptions spelled = options();
+    spelled.paths = {path};
+    const Outcome outcome = check(spelled);
+    EXPECT_EQ(outcome.code, ExitCode::kNonCompliant) << path;
+    EXPECT_THAT(outcome.out, HasSubstr("its name 'our lab' holds a blank [repo.name]")) << path;
+  }
+  const InFolder above(tree_.path("our lab"));
+  CheckOptions here = options();
+  here.paths = {"."};
+  EXPECT_EQ(check(here).code, ExitCode::kNonCompliant);
+}
+
+TEST_F(CheckSubmission, NamesASetOfLogsThatAreNamedOneByOne) {
+  const InFolder inside(tree_.path(SubmissionTree::kFolder));
+  CheckOptions logs = folder_options();
+  logs.paths = {"result_0.txt", "result_1.txt", "result_2.txt", "result_3.txt", "result_4.txt"};
+  EXPECT_THAT(check(logs).out, HasSubstr("\noc20: convergence SUCCESS"));
+  logs.paths = {"."};
+  EXPECT_THAT(check(logs).out, HasSubstr("\noc20: convergence SUCCESS"));
+}
+
+/// A reader that goes away at once.
+class ClosedStream : public std::ostream {
+ public:
+  ClosedStream() : std::ostream(nullptr) {}
+};
+
+TEST_F(CheckSubmission, WritesItsFilesThoughNobodyReadsTheText) {
+  CheckOptions to_files = options();
+  const base::TemporaryDirectory outside;
+  to_files.json = (outside.path() / "check.json").string();
+  ClosedStream out;
+  std::ostringstream people;
+  EXPECT_THROW(analysis::command::check(to_files, out, people, 80), base::SystemError);
+  EXPECT_TRUE(std::filesystem::exists(to_files.json));
+}
+
 TEST_F(CheckSubmission, FindsItsRoundInTheFirstLog) {
   CheckOptions undecided = options();
   undecided.round = "";

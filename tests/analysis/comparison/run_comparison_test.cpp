@@ -356,4 +356,13 @@ TEST(TelemetryComparison, TellsSubsystemsRanksStragglersAndMachine) {
   EXPECT_EQ(find(comparison.differences, "machine.cpu")->second, "y");
 }
 
+TEST(UnequalConditions, TellOfTimesInAnotherUnit) {
+  const std::vector<made::Run> one(1);
+  made::Side first(one), second(one);
+  second.run(0).other_unit = "likely seconds (s) since 1970";
+  const RunComparison comparison = compared(first, second);
+  ASSERT_NE(find(comparison.unequal, "time_ms"), nullptr);
+  EXPECT_EQ(find(comparison.unequal, "time_ms")->second, "likely seconds (s) since 1970");
+}
+
 }  // namespace

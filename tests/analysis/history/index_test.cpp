@@ -145,6 +145,45 @@ TEST_F(HistoryIndex, IsMadeAnewWhereItIsNone) {
   EXPECT_EQ(update().rebuilt_because, "");
 }
 
+TEST_F(HistoryIndex, IsMadeAnewWhereItHoldsWhatThisProgramDoesNotWrite) {
+  write("box/cosmoflow/result_1.txt", 1);
+  for (const char* const change :
+       {"DROP TABLE settings", "DROP TABLE settings; DROP TABLE runs; CREATE TABLE runs (log TEXT)",
+        "DROP TABLE settings; DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE r(log) AS "
+        "(SELECT 1 UNION ALL SELECT log + 1 FROM r) SELECT log, log AS stamp FROM r",
+        "CREATE TRIGGER t AFTER INSERT ON runs BEGIN UPDATE runs SET ttt_s = 1; END",
+        "UPDATE runs SET log = CAST(log AS BLOB)", "UPDATE runs SET ttt_s = 'fast'",
+        "PRAGMA user_version = 77"}) {
+    update();
+    analysis::history::Database(file_.string()).run(change);
+    const Update rebuilt = update();
+    EXPECT_NE(rebuilt.rebuilt_because, "") << change;
+    EXPECT_EQ(rebuilt.read, 1) << change;
+    const auto runs = Index(file_).find({});
+    ASSERT_EQ(runs.size(), 1u) << change;
+    EXPECT_EQ(runs[0].ttt_s, own_log::kRunS) << change;
+  }
+}
+
+TEST_F(HistoryIndex, IsNeverWrittenThroughALink) {
+  write("box/cosmoflow/result_1.txt", 1);
+  const base::TemporaryDirectory elsewhere;
+  const fs::path victim = elsewhere.path() / "victim";
+  for (const bool exists : {false, true}) {
+    if (exists) elsewhere.write("victim", "");
+    fs::create_symlink(victim, file_);
+    EXPECT_THAT(update().rebuilt_because, testing::HasSubstr("is a link"));
+    EXPECT_EQ(fs::exists(victim), exists);
+    EXPECT_EQ(base::content(victim), "");
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file_)));
+    EXPECT_EQ(find().size(), 1u);
+    fs::remove(file_);
+  }
+  fs::create_directory_symlink(folder_.path(), elsewhere.path() / "results");
+  Index linked(elsewhere.path() / "results" / Index::kFile);
+  EXPECT_EQ(linked.update(folder_.path(), false, 1).read, 1) << "a folder may be a link";
+}
+
 TEST_F(HistoryIndex, TellsOfWhatCannotBeReadAndKeepsTheRest) {
   write("box/cosmoflow/result_1.txt", 1);
   write("box/cosmoflow/result_2.txt", 2, json::array({1}));

@@ -270,6 +270,63 @@ TEST(SystemDescription, AgreesWithTheLogs) {
   }
 }
 
+TEST(SystemDescription, IsToldOfAFieldThatItHasTwiceWithBothPlaces) {
+  SubmissionTree tree;
+  const std::string text = description();
+  tree.write(SubmissionTree::kDescription, "{\n  \"number_of_nodes\": \"2\",\n" + text.substr(2));
+  const PackageReport report = tree.check();
+  EXPECT_THAT(rules_of(report), ElementsAre("package.repeated-member"));
+  EXPECT_EQ(
+      finding_of(report, "package.repeated-member").finding.text,
+      "number_of_nodes: given twice, in line 2, column 3 and in line 6, column 3; the last one "
+      "counts");
+  tree.write(SubmissionTree::kDescription, text);
+  tree.write(SubmissionTree::kFolder + "/scaling.json",
+             R"({"scaling_factor": 1.1, "scaling_factor": 1.00424})");
+  EXPECT_THAT(rules_of(tree.check()), Contains("package.repeated-member"));
+}
+
+TEST(SystemDescription, IsToldWhatAMisspeltFieldMeans) {
+  SubmissionTree tree;
+  const std::string text = description("submitter", "");
+  tree.write(SubmissionTree::kDescription,
+             "{\n  \"sumitter\": \"us\",\n  \"ml_libraries\": \"some\",\n" + text.substr(2));
+  const PackageReport report = tree.check();
+  EXPECT_THAT(rules_of(report), ElementsAre("system.field-missing", "system.field-unknown"));
+  EXPECT_THAT(finding_of(report, "system.field-unknown").finding.text,
+              HasSubstr("sumitter: no field of a description; is submitter meant"));
+  EXPECT_THAT(rules_of(report, Severity::kNote), Contains("system.field-unknown").Times(2));
+}
+
+TEST(SystemDescription, NamesTheSubmitterOfTheFolderAndOfTheLogs) {
+  SubmissionTree tree;
+  tree.write(SubmissionTree::kDescription, description("submitter", "\"Example Lab Corp.\""));
+  const PackageReport report = tree.check();
+  EXPECT_THAT(rules_of(report), ElementsAre("system.folder-submitter"));
+  EXPECT_THAT(
+      finding_of(report, "system.folder-submitter").finding.text,
+      HasSubstr("the submitter is Example Lab Corp., but the submission's folder is named us"));
+  fs::rename(tree.path("us"), tree.path("example-lab-corp"));
+  EXPECT_THAT(rules_of(tree.check()), IsEmpty());
+  for (int i = 0; i < 5; ++i) {
+    tree.write(fmt::format("example-lab-corp/results/demo/strong/oc20/result_{}.txt", i),
+               golden::record("submission_org", "\"Example Lab\"") +
+                   golden::log_text(MadeLog{.epoch = 19.0 + i % 3, .seed = fmt::format("{}", i)}));
+  }
+  EXPECT_THAT(rules_of(tree.check()), Contains("system.log-submitter"));
+  tree.write("example-lab-corp/systems/demo.json",
+             description("submitter", "\"Example Lab / Example Lab Corp.\""));
+  EXPECT_THAT(rules_of(tree.check()), testing::Not(Contains("system.log-submitter")));
+}
+
+TEST(SystemDescription, BeginsWithoutAByteOrderMark) {
+  SubmissionTree tree;
+  tree.write(SubmissionTree::kDescription, "\xef\xbb\xbf" + description());
+  const PackageReport report = tree.check();
+  EXPECT_THAT(rules_of(report), Contains("system.unreadable"));
+  EXPECT_THAT(finding_of(report, "system.unreadable").finding.text, HasSubstr("byte order mark"));
+}
+
 TEST(SystemDescription, MayBeLargerThanAThroughputRun) {
   SubmissionTree tree;
   tree.remove(SubmissionTree::kFolder);

@@ -99,7 +99,7 @@ inline std::string description(const std::string& field = "", const std::string&
 
 /// Reads a log for the check of a submission; any log that can be read complies.
 inline analysis::submission::PackageLog read_log(const std::filesystem::path& path) try {
-  std::ifstream in = analysis::open_log(path);
+  base::InputFile in = analysis::open_log(path);
   mllog::RecordReader reader(in);
   analysis::submission::PackageLogCollector collector;
   while (const auto item = reader.next()) {

@@ -82,7 +82,9 @@ TEST_F(ConfigFile, NamesAFileThatCannotBeRead) {
   EXPECT_EQ(thrown_message<ConfigError>([&] { load_config(absent, {}); }),
             absent + ": cannot open: No such file or directory");
   EXPECT_THAT(thrown_message<ConfigError>([&] { load_config(directory_.path().string(), {}); }),
-              StartsWith(directory_.path().string() + ": cannot be read"));
+              EndsWith(": expected a regular file, found a folder"));
+  EXPECT_THAT(thrown_message<ConfigError>([&] { load_config("/dev/zero", {}); }),
+              EndsWith(": expected a regular file, found a device"));
 }
 
 TEST_F(ConfigFile, AppliesOverridesInOrder) {

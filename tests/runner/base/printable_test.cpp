@@ -15,6 +15,11 @@ TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(printable("\xc2\x9b"), "?") << "a C1 control in UTF-8";
 }
 
+TEST(Printable, KeepsLinesOnlyWhereTheyAreAskedFor) {
+  EXPECT_EQ(base::printable_lines("two\nlines\x1b[2J\r\n"), "two\nlines?[2J \n");
+  EXPECT_EQ(base::printable_lines(""), "");
+}
+
 TEST(Printable, KeepsUtf8AndReadsOtherBytesAsLatin1) {
   EXPECT_EQ(printable("é"), "é");
   EXPECT_EQ(printable("\xe9"), "é");

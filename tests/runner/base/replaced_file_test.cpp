@@ -1,14 +1,17 @@
 // Files are replaced atomically; devices and links are not.
 #include "runner/base/replaced_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
@@ -61,6 +64,36 @@ TEST(WriteFile, FollowsALink) {
   base::write_file((folder.path() / "link").string(), "new");
   EXPECT_EQ(content(path), "new");
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+}
+
+TEST(WriteFile, FollowsNoLinkInTheWayOfItsUnfinishedFile) {
+  const base::TemporaryDirectory folder;
+  const std::string secret = folder.write("secret", "precious");
+  const std::string path = (folder.path() / "a.json").string();
+  for (const std::string& name :
+       {fmt::format("{}.partial.{}.{}", path, base::host_name(), ::getpid()), path + ".new"}) {
+    fs::create_symlink(secret, name);
+  }
+  base::write_file(path, "new");
+  EXPECT_EQ(content(path), "new");
+  const base::Descriptor part = base::open_part(path + ".new");
+  ASSERT_TRUE(part);
+  EXPECT_EQ(::write(part.get(), "x", 1), 1);
+  EXPECT_FALSE(fs::is_symlink(path + ".new"));
+  EXPECT_EQ(content(secret), "precious");
+}
+
+TEST(WriteFile, KeepsTheModeOfWhatItReplaces) {
+  const base::TemporaryDirectory folder;
+  const auto mode_of = [](const std::string& path) {
+    return static_cast<unsigned>(fs::status(path).permissions()) & 0777U;
+  };
+  const std::string path = folder.write("a.json", "old");
+  for (const unsigned mode : {0600U, 0666U, 0640U}) {
+    fs::permissions(path, static_cast<fs::perms>(mode));
+    base::write_file(path, "new");
+    EXPECT_EQ(mode_of(path), mode);
+  }
 }
 
 TEST(WriteFile, LeavesADeviceADevice) {

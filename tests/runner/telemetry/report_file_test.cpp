@@ -156,7 +156,10 @@ TEST(ReportFile, RefusesEntriesThatAreNone) {
 TEST(ReportFile, NamesAFileThatCannotBeRead) {
   EXPECT_EQ(base::thrown_message<base::DataError>([] { read_report("/nowhere/t.json"); }),
             "/nowhere/t.json: cannot open: No such file or directory");
-  EXPECT_THROW(read_report("/"), base::DataError);
+  EXPECT_EQ(base::thrown_message<base::DataError>([] { read_report("/"); }),
+            "/: expected a regular file, found a folder");
+  EXPECT_EQ(base::thrown_message<base::DataError>([] { read_report("/dev/zero"); }),
+            "/dev/zero: expected a regular file, found a device");
 }
 
 TEST(ReportFile, RefusesWhatIsNoReport) {

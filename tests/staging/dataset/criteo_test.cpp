@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -78,6 +79,9 @@ TEST_F(Clicks, RefusesFilesThatAreNoWholeRecords) {
               AllOf(HasSubstr(path), HasSubstr("No such file")));
   EXPECT_THAT(data_error([&] { ClickFile{folder_.path().string()}; }),
               HasSubstr("expected a regular file"));
+  const std::string pipe = folder_.path() / "pipe.bin";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(data_error([&] { ClickFile{pipe}; }), HasSubstr("expected a regular file"));
   EXPECT_THAT(data_error([&] { ClickFile{folder_.write("empty.bin", "")}; }),
               HasSubstr("empty.bin: expected records, it is empty"));
   EXPECT_THAT(data_error([&] { ClickFile{folder_.write("odd.bin", std::string(330, 'x'))}; }),

@@ -38,7 +38,7 @@ TEST_F(MethodFile, IsReadAsItWasWritten) {
 TEST_F(MethodFile, IsRefusedWithThePlaceOfWhatIsWrong) {
   EXPECT_THAT(
       base::thrown_message<base::ConfigError>([] { read_methods("/nowhere/methods.json"); }),
-      HasSubstr("/nowhere/methods.json: cannot be read"));
+      HasSubstr("/nowhere/methods.json: cannot open"));
   EXPECT_THAT(refusal("{"), HasSubstr("methods.json: line 1"));
   EXPECT_THAT(refusal("[]"), HasSubstr("expected an object, got []"));
   EXPECT_THAT(refusal(R"({"schema": 2, "methods": []})"), HasSubstr("schema"));

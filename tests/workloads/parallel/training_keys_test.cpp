@@ -153,7 +153,7 @@ TEST(TrainingKeys, NameAFileOfMethodsWhereThereAreConvolutions) {
   const json section = {{"methods", "/nowhere/methods.json"}};
   EXPECT_THAT(base::thrown_message<base::ConfigError>(
                   [&] { parsed(section, parse_convolution_arithmetic); }),
-              testing::HasSubstr("/nowhere/methods.json: cannot be read"));
+              testing::HasSubstr("/nowhere/methods.json: cannot open"));
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { parsed(section, parse_arithmetic); }),
               testing::HasSubstr("methods"));
   EXPECT_TRUE(parsed(json::object(), parse_convolution_arithmetic).methods.empty());

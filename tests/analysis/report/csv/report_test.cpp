@@ -59,6 +59,12 @@ TEST(CsvLine, QuotesWhatMustBeQuoted) {
   EXPECT_EQ(analysis::report::csv_line({"", ""}), ",\r\n");
 }
 
+TEST(CsvLine, HoldsNothingThatASpreadsheetWouldCompute) {
+  EXPECT_EQ(analysis::report::csv_line({"=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\tx"}),
+            "'=cmd|' /C calc'!A0,'+1,'-1+1,'@SUM(A1),'\tx\r\n");
+  EXPECT_EQ(analysis::report::csv_line({"-1", "-1.5e-07", "a=b", "-"}), "-1,-1.5e-07,a=b,'-\r\n");
+}
+
 TEST(ReportCsv, HasARowForEachRunWithEveryFigure) {
   const auto rows =
       read_csv(analysis::report::runs_csv(analysis::make_report({golden::folder("set")})));

@@ -135,4 +135,17 @@ TEST(ReportJson, HoldsTheFindingsWithTheirPlaces) {
   EXPECT_EQ(findings[1]["rule"], "malformed-record");
 }
 
+TEST(ReportJson, IsAsciiThoughLogsAndTelemetryAreNot) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  json telemetry = json::parse(golden::telemetry_text());
+  telemetry["provenance"]["host"] = "\x1b]0;x\x07\xc2\x9b\xe2\x80\xae";
+  folder.write("result_1.telemetry.json", telemetry.dump());
+  const std::string text =
+      analysis::report::report_json_text(analysis::make_report({folder.path().string()}));
+  EXPECT_TRUE(
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x7f; }));
+  EXPECT_NE(text.find("\\u009b"), std::string::npos);
+}
+
 }  // namespace

@@ -224,4 +224,17 @@ TEST(TextReport, ThinsLongCurvesButShowsTheTarget) {
   EXPECT_THAT(text, HasSubstr("     50     0.1         0.9000  target"));
 }
 
+TEST(TextReport, SaysThatTimesRestOnAnotherUnitThanMilliseconds) {
+  own_log::Log log = own_log::clean();
+  for (auto& one : log.records) one["time_ms"] = one["time_ms"].get<double>() / 1000.0;
+  const analysis::Report report = [&] {
+    const base::TemporaryDirectory folder;
+    folder.write("result_1.txt", log.text());
+    return analysis::make_report({folder.path().string()});
+  }();
+  EXPECT_THAT(text_of(report, 200, Detail::kScreen),
+              HasSubstr("; but time_ms is likely seconds (s) since 1970"));
+  EXPECT_THAT(text_of(report, 200), HasSubstr("take time_ms for milliseconds, but it is likely"));
+}
+
 }  // namespace

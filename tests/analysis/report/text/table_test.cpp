@@ -25,6 +25,16 @@ analysis::report::TextTable systems(const std::string& name) {
   return table;
 }
 
+TEST(TextTable, ShowsNoControlCharacters) {
+  analysis::report::TextTable table;
+  table.add_column("what\x1b[2J", Align::kLeft);
+  table.add_row({"\x1b]0;PWN\x07\xe2\x80\xae"});
+  EXPECT_EQ(written(table, 40), "  what?[2J\n  ?]0;PWN??\n");
+  std::ostringstream markdown;
+  table.write_markdown(markdown);
+  EXPECT_EQ(markdown.str().find('\x1b'), std::string::npos);
+}
+
 TEST(TextTable, BreaksNamesWhereTheirPartsJoin) {
   EXPECT_EQ(written(systems("first_part-second_part_of_a_name"), 42),
             "  submitter  system                  score\n"
