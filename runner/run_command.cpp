@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/printable.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -156,6 +157,11 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
   const launch::Allocation allocation = launch::allocation_of(environment);
   const std::string nodes = launch::unused_nodes(allocation, topology.node_count);
   if (!nodes.empty()) console.warn(nodes);
+  if (!threads.limited_by.empty()) {
+    console.warn(
+        fmt::format("{}: OpenMP gives a rank {}, its CPUs allow more: unset it to use them",
+                    base::printable(threads.limited_by), base::counted(threads.threads, "thread")));
+  }
   if (config.threads > 0 || environment.contains("OMP_NUM_THREADS")) return;
   const std::int64_t machine = allowed_cpus();
   const std::int64_t for_job = allocation.node_cpus > 0 ? allocation.node_cpus : machine;

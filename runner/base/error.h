@@ -58,7 +58,7 @@ class SystemError : public Error {
 };
 
 /// The message and exit code for an exception: a base::Error's own; kSystem for std::bad_alloc,
-/// with memory figures; else kInternal.
+/// with memory figures, and for std::system_error; else kInternal.
 struct Failure {
   ExitCode code = ExitCode::kInternal;
   std::string message;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -180,7 +181,11 @@ struct LiveStatusFile::State {
 
 LiveStatusFile::LiveStatusFile(std::string path, const base::Clock& clock, double period_s)
     : state_(std::make_unique<State>(std::move(path), clock, period_s)) {
-  state_->thread = std::thread([state = state_.get()] { state->work(); });
+  try {
+    state_->thread = std::thread([state = state_.get()] { state->work(); });
+  } catch (const std::system_error& e) {
+    state_->fail(state_->path + ": cannot start the thread that writes it: " + e.what());
+  }
 }
 
 LiveStatusFile::~LiveStatusFile() {
@@ -189,7 +194,7 @@ LiveStatusFile::~LiveStatusFile() {
     state_->ending = true;
   }
   state_->changed.notify_all();
-  state_->thread.join();
+  if (state_->thread.joinable()) state_->thread.join();
   std::remove(state_->path.c_str());
   std::remove((state_->path + ".new").c_str());
 }

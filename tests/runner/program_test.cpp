@@ -283,5 +283,21 @@ TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {
   EXPECT_THAT(run.err, ContainsRegex("WARNING: 8192 threads on [0-9]+ CPUs of node [^ ]+: times"));
 }
 
+TEST_F(ProgramTest, NamesTheVariableThatTakesThreadsFromARun) {
+  const auto run = [this](const std::string& variables, int threads) {
+    return shell("env -u OMP_NUM_THREADS " + variables + " " TOY_PROGRAM " run " +
+                 config({{"threads", threads}}));
+  };
+  for (const std::string variable : {"OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0"}) {
+    EXPECT_THAT(run(variable, 0).err, HasSubstr(variable + ": OpenMP gives a rank 1 thread,"));
+    EXPECT_THAT(run(variable, 1).err, Not(HasSubstr(variable)));
+  }
+  EXPECT_THAT(run("GOMP_CPU_AFFINITY=0", 0).err,
+              HasSubstr("GOMP_CPU_AFFINITY=0: leaves this run 1 of "));
+  for (const int threads : {0, 2}) {
+    EXPECT_THAT(run("OMP_PROC_BIND=close", threads).err, Not(HasSubstr("WARNING")));
+  }
+}
+
 }  // namespace
 }  // namespace runner
