@@ -35,9 +35,10 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
 void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 
 /// Every process finds the same problem, and there may be no launcher to end the others: rank 0
-/// prints it.
+/// prints it if it can know.
 int refuse(const launch::Launcher& launcher, const std::string& problem) {
-  if (launcher.rank == 0) std::cerr << "trainmark: " << problem << '\n' << std::flush;
+  if (launcher.rank == 0 || !launcher.rank_0_knows)
+    std::cerr << "trainmark: " << problem << '\n' << std::flush;
   return static_cast<int>(base::ExitCode::kSystem);
 }
 
