@@ -97,6 +97,21 @@ TEST_F(BadInput, WeightsOfAnotherModel) {
                HasSubstr(": expected floating point of shape ["), HasSubstr("], found [")));
 }
 
+/// The only step's loss is finite; the weights after it are not.
+TEST_F(BadInput, OneStepThatDiverges) {
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = run(
+        [](json& c) {
+          c["training"]["global_batch_size"] = 12;
+          c["schedule"]["learning_rate"] = 1e38;
+        },
+        before);
+    expect(ended, kTargetMissed, HasSubstr("the quality is not finite after epoch 1/1"));
+    EXPECT_THAT(ended.out, HasSubstr("value=none unit=s status=diverged quality=nan"));
+    fs::remove_all(folder_ / "results");
+  }
+}
+
 TEST_F(BadInput, LabelOutOfRange) {
   const fs::path flat = folder_ / "flat";
   fs::create_directory(flat);

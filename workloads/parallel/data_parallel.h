@@ -90,6 +90,9 @@ class DataParallel final : public Model {
   /// Training continues bit-identically on the same number of ranks.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
   std::uint64_t replica_hash() const override { return executor().parameters().weights_hash(); }
+  bool is_finite() const override {
+    return executor().parameters().is_finite() && executor().statistics().is_finite();
+  }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
   nn::Executor& executor() { return *executor_; }
