@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 
 #include "runner/agreed_error.h"
+#include "runner/base/units.h"
 #include "runner/run_control.h"
 #include "runner/run_state.h"
 #include "runner/training_epochs.h"
@@ -33,6 +35,7 @@ class Run {
   bool stage();  ///< false: the run is over
   void log_stop(const std::string& reason) noexcept;
   void finish();
+  void warn_of_clock() const;
 
   RunState run_;
   Watchdog::LastWords last_words_;
@@ -129,6 +132,17 @@ void Run::finish() {
     run_.end(RunStatus::kStopped, "ended by a signal");
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
+  warn_of_clock();
+}
+
+void Run::warn_of_clock() const {
+  constexpr double kLeastS = 0.5;
+  const double step_s = static_cast<double>(run_.doors.log.clock_step_ms()) / base::kMsPerSecond;
+  if (std::abs(step_s) < kLeastS) return;
+  run_.doors.console.warn(fmt::format(
+      "the calendar clock was set {} by {:.1f} s during the run: the log goes on by the steady "
+      "clock, so that its durations are right, but other hosts and files have other times",
+      step_s > 0.0 ? "forward" : "back", std::abs(step_s)));
 }
 
 }  // namespace

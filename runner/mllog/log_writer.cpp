@@ -55,7 +55,13 @@ void FileSink::require_in_place() const {
                           "another; it was removed or renamed while the run went on");
 }
 
-LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock) : sink_(sink), clock_(clock) {}
+LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock)
+    : sink_(sink), clock_(clock), began_ms_(clock.unix_ms()), began_ns_(clock.steady_ns()) {}
+
+std::int64_t LogWriter::time_ms() const {
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  return began_ms_ + (clock_.steady_ns() - began_ns_) / kNsPerMs;
+}
 
 void LogWriter::event(const std::string& key, const Json& value, const Json& metadata,
                       std::source_location where) {
@@ -79,9 +85,8 @@ void LogWriter::write(const char* event_type, const std::string& key, const Json
   }
   Json all = {{"file", path_in_project(where.file_name())}, {"lineno", where.line()}};
   all.update(metadata);
-  const Json record = {{"namespace", ""},          {"time_ms", clock_.unix_ms()},
-                       {"event_type", event_type}, {"key", key},
-                       {"value", value},           {"metadata", all}};
+  const Json record = {{"namespace", ""}, {"time_ms", time_ms()}, {"event_type", event_type},
+                       {"key", key},      {"value", value},       {"metadata", all}};
   sink_->write_line(":::MLLOG " + to_python_json(record));
 }
 
