@@ -46,6 +46,8 @@ int refuse(const launch::Launcher& launcher, const std::string& problem) {
 
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
                  std::int64_t mpi_timeout_s) {
+  // A terminal or pipe whose reader is gone must not end hours of training.
+  std::signal(SIGPIPE, SIG_IGN);
   const launch::Launcher launcher = launch::launcher_of(launch::environment());
   const std::string library = mpi_library_version();
   const std::string start_problem = launch::start_problem(launcher, library);

@@ -283,6 +283,29 @@ TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {
   EXPECT_THAT(run.err, ContainsRegex("WARNING: 8192 threads on [0-9]+ CPUs of node [^ ]+: times"));
 }
 
+TEST_F(ProgramTest, GoesOnWhenTheReaderOfItsMessagesIsGone) {
+  const std::string status = (folder_ / "status").string();
+  shell("{ { " TOY_PROGRAM " run " + config({{"model", {{"step_ms", 5}}}}) + "; echo $? >" +
+        status + "; } 2>&1 1>/dev/null | head -c 1; }");
+  EXPECT_EQ(content(status), "0\n");
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_stop\""));
+  EXPECT_TRUE(fs::exists(result("1.weights.h5")));
+}
+
+TEST_F(ProgramTest, RefusesLoneProcessesThatWereToBeOneJob) {
+  const std::vector<std::pair<std::string, std::string>> launchers = {
+      {"SLURM_NTASKS=2 SLURM_PROCID=", "srun --mpi"},
+      {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=", "start it by"}};
+  for (const auto& [variables, remedy] : launchers) {
+    for (const std::string rank : {"0", "1"}) {
+      const Ended run = shell("env " + variables + rank + " " TOY_PROGRAM " run " + config());
+      EXPECT_EQ(run.status, 4) << variables << rank << run.err;
+      EXPECT_THAT(run.err, rank == "0" ? HasSubstr(remedy) : HasSubstr(""));
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
 TEST_F(ProgramTest, NamesTheVariableThatTakesThreadsFromARun) {
   const auto run = [this](const std::string& variables, int threads) {
     return shell("env -u OMP_NUM_THREADS " + variables + " " TOY_PROGRAM " run " +
