@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kLiveSchema = 1;
+constexpr int kLiveSchema = 2;
 /// Minimum time between two writes, as a fraction of the period.
 constexpr double kSoonest = 0.1;
 
@@ -34,7 +34,9 @@ std::string text_of(const LiveStatus& status) {
   const Json json = {{"schema", kLiveSchema},
                      {"workload", status.workload},
                      {"host", status.host},
-                     {"process", status.process},
+                     {"process", status.process.number},
+                     {"process_start", status.process.start_ticks},
+                     {"kernel", status.process.kernel},
                      {"ranks", status.ranks},
                      {"phase", status.phase},
                      {"phase_since_ms", status.phase_since_ms},
@@ -102,7 +104,9 @@ LiveStatus parse_live_status(const std::string& text, const std::string& name) {
   LiveStatus status;
   status.workload = member("workload").text();
   status.host = member("host").text();
-  status.process = member("process").count();
+  status.process.number = member("process").count();
+  status.process.start_ticks = static_cast<std::uint64_t>(member("process_start").count());
+  status.process.kernel = member("kernel").text();
   status.ranks = member("ranks").count();
   status.phase = member("phase").text();
   status.phase_since_ms = member("phase_since_ms").count();
