@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runner/checkpoint_folder.h"
 #include "runner/earlier_runs.h"
 #include "runner/memory_report.h"
+#include "runner/resume.h"
 
 namespace runner {
 namespace {
@@ -70,25 +70,31 @@ Json free_bytes(const std::string& directory) {
 }
 
 /// Null if the run would start from scratch.
-Json resumed_file(const RunSetPlan& plan) {
-  try {
-    return resume_candidates(*plan.resume).front();
-  } catch (const base::DataError&) {
-    if (plan.nothing_saved == NothingSaved::kRefuse) throw;
-    return nullptr;
-  }
+Json resumed_file(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
+                  const CheckpointFormat& format) {
+  const ResumeWish wish{*plan.resume,
+                        plan.nothing_saved,
+                        config.reader.resolved(),
+                        workload.keys_without_effect(),
+                        {},
+                        true};
+  std::vector<std::string> passed_over;
+  const ResumeChoice choice = find_checkpoints(wish, format, passed_over);
+  return choice.candidates.empty() ? Json() : Json(choice.candidates.front());
 }
 
 /// Also given without a checkpoint interval, as a signal may ask for a checkpoint.
 Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
-                     int rank) {
+                     const CheckpointFormat& format, int rank) {
   const std::int64_t bytes = workload.state_bytes();
   // keep_last + 1: the old checkpoints stay while a new one is written.
   Json all = {{"folder", checkpoints_folder(config)},
               {"bytes_each", bytes},
               {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},
               {"free_bytes", free_bytes(checkpoints_folder(config))}};
-  if (plan.resume && rank == 0) all["resume_from"] = resumed_file(plan);
+  if (plan.resume && rank == 0) {
+    all["resume_from"] = resumed_file(config, plan, workload, format);
+  }
   return all;
 }
 
@@ -111,7 +117,8 @@ PlannedRank planned_rank(const Surroundings& around) {
 }
 
 Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads) {
+              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads,
+              const CheckpointFormat& format) {
   const std::int64_t runs = plan.runs;
   const WorkloadInfo& info = workload.info();
   const StepCost cost = workload.step_cost();
@@ -131,7 +138,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
            {{"folder", results_folder(config)},
             {"weights_bytes", weights},
             {"free_bytes", free_bytes(config.results_directory)}}},
-          {"checkpoint", checkpoint_plan(config, plan, workload, around.world.rank())},
+          {"checkpoint", checkpoint_plan(config, plan, workload, format, around.world.rank())},
           {"staging", workload.staging_plan()},
           {"placement", workload.placement_plan()},
           {"ranks",

@@ -94,7 +94,8 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
                          around, clock);
   }
   const ExitCode code = verdict.refused ? ExitCode::kNonCompliant : ExitCode::kSuccess;
-  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads);
+  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads,
+                       parts.checkpoint_format);
   plan["rules"] = to_json(verdict);
   if (world.rank() != 0) return code;
   if (!options.json.empty()) {

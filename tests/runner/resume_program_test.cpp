@@ -160,6 +160,9 @@ TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
             outside::kKilledStatus);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set seed=6").status, 6);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
+  const Ended planned = toy_on(1, "run --dry-run --json - " + saving + " --resume");
+  EXPECT_EQ(json::parse(planned.out)["checkpoint"]["resume_from"],
+            results("result_1.checkpoints/checkpoint_0001_step_20.h5").string());
   const Ended resumed = toy_on(1, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
@@ -206,6 +209,9 @@ TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("process " + std::to_string(first.process)));
   EXPECT_THAT(refused.err, HasSubstr("saves its run there"));
+  const Ended planned = second("--resume --dry-run");
+  EXPECT_EQ(planned.status, 3);
+  EXPECT_THAT(planned.err, HasSubstr("saves its run there"));
   EXPECT_EQ(second("--resume-or-start").status, 6);
   EXPECT_EQ(saved("result_2.checkpoints").size(), 2U);
   EXPECT_EQ(saved().size(), 2U);
