@@ -30,6 +30,7 @@ void RunControl::resume() {
   run_.log.resumed(point->path, at);
   const Scope scope(run_.doors.telemetry, Subsystem::kCheckpoint);
   run_.workload.restore(*point->arrays, at.steps_done);
+  if (run_.doors.checkpointer != nullptr) run_.doors.checkpointer->note_whole(point->path);
   const std::int64_t period = run_.steps_between_evaluations();
   run_.outcome.epochs =
       run_.epochs_done(period > 0 ? at.steps_in_epoch % period : at.steps_in_epoch);
