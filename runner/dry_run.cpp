@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runner/disk_room.h"
 #include "runner/earlier_runs.h"
 #include "runner/memory_report.h"
 #include "runner/resume.h"
@@ -58,15 +58,10 @@ Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInf
           {"time", time_plan(config, runs, steps, ranks)}};
 }
 
-/// Free bytes in the folder of results, or in its nearest existing ancestor. Null if unknown.
-Json free_bytes(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::absolute(directory, error);
-  while (!std::filesystem::exists(folder, error) && folder != folder.root_path()) {
-    folder = folder.parent_path();
-  }
-  const auto space = std::filesystem::space(folder, error);
-  return error ? Json() : Json(space.available);
+/// Null if unknown.
+Json free_bytes_json(const std::string& folder) {
+  const auto bytes = free_bytes(folder);
+  return bytes ? Json(*bytes) : Json();
 }
 
 /// Null if the run would start from scratch.
@@ -91,7 +86,7 @@ Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Work
   Json all = {{"folder", checkpoints_folder(config)},
               {"bytes_each", bytes},
               {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},
-              {"free_bytes", free_bytes(checkpoints_folder(config))}};
+              {"free_bytes", free_bytes_json(checkpoints_folder(config))}};
   if (plan.resume && rank == 0) {
     all["resume_from"] = resumed_file(config, plan, workload, format);
   }
@@ -137,7 +132,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
           {"disk",
            {{"folder", results_folder(config)},
             {"weights_bytes", weights},
-            {"free_bytes", free_bytes(config.results_directory)}}},
+            {"free_bytes", free_bytes_json(config.results_directory)}}},
           {"checkpoint", checkpoint_plan(config, plan, workload, format, around.world.rank())},
           {"staging", workload.staging_plan()},
           {"placement", workload.placement_plan()},

@@ -35,9 +35,7 @@ void print_run(const FinishedRun& run, std::ostream& out, Console& console) {
   out << result_line(run);
   out << "log:       " << run.files.log_path() << "\nconfig:    " << run.files.config_path()
       << "\ntelemetry: " << run.files.telemetry_path() << '\n';
-  if (outcome.status != RunStatus::kDiverged) {
-    out << "weights:   " << run.files.weights_path() << '\n';
-  }
+  if (run.has_weights) out << "weights:   " << run.files.weights_path() << '\n';
   if (!run.verdict.empty()) {
     out << "rules:     " << run.verdict
         << (run.resume == nullptr ? "" : "; a resumed run cannot be submitted") << '\n';

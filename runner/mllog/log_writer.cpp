@@ -34,9 +34,21 @@ void FileSink::write_line(const std::string& line) {
   while (!rest.empty()) {  // a signal or a full disk may cause a short write
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw base::system_error(path_ + ": cannot write the log", errno);
+    if (written < 0) {
+      const int error = errno;
+      remove_end(text.size() - rest.size());
+      throw base::system_error(path_ + ": cannot write the log", error);
+    }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+/// Half a record would be taken for damage.
+void FileSink::remove_end(std::size_t bytes) {
+  struct stat state {};
+  if (bytes == 0 || ::fstat(file_.get(), &state) != 0) return;
+  [[maybe_unused]] const int failed =
+      ::ftruncate(file_.get(), state.st_size - static_cast<off_t>(bytes));
 }
 
 void FileSink::sync() {

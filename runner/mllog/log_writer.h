@@ -2,6 +2,7 @@
 // returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <source_location>
@@ -25,8 +26,8 @@ class RecordSink {
 /// truncated.
 enum class LogFile { kNew, kClaimed };
 
-/// A file with one write(2) per record, so that a crash of the process loses no record. Call sync()
-/// for fsync. Throws SystemError naming the path.
+/// A file with one write(2) per record, so that a crash of the process loses no record, and a full
+/// disk leaves whole ones. Call sync() for fsync. Throws SystemError naming the path.
 class FileSink final : public RecordSink {
  public:
   explicit FileSink(const std::string& path, LogFile state = LogFile::kNew);
@@ -37,6 +38,7 @@ class FileSink final : public RecordSink {
   void require_in_place() const;
 
  private:
+  void remove_end(std::size_t bytes);
   std::string path_;
   base::Descriptor file_;
 };

@@ -168,9 +168,10 @@ TEST(FileSink, SaysWhenItCannotWrite) {
   const base::TemporaryDirectory directory;
   const std::string path = (directory.path() / "result_0.txt").string();
   FileSink sink(path);
+  sink.write_line("one");
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small{4, before.rlim_max};
+  const rlimit small{8, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   const std::string message =
@@ -178,6 +179,7 @@ TEST(FileSink, SaysWhenItCannotWrite) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, path + ": cannot write the log: File too large");
+  EXPECT_EQ(slurp(path), "one\n") << "no half record";
 }
 
 }  // namespace
