@@ -18,12 +18,9 @@ using Json = nlohmann::json;
 std::int64_t evaluations(const RunConfig& config, std::int64_t steps_per_epoch) {
   const std::int64_t period = config.evaluation.period_steps(steps_per_epoch);
   if (period > 0) return config.epochs * (steps_per_epoch / period);
-  std::int64_t count = 0;
-  for (std::int64_t epoch = config.evaluation.next_due(1); epoch <= config.epochs;
-       epoch = config.evaluation.next_due(epoch + 1)) {
-    ++count;
-  }
-  return count;
+  const std::int64_t first = config.evaluation.next_due(1);
+  if (first > config.epochs) return 0;
+  return 1 + (config.epochs - first) / config.evaluation.every_epochs;
 }
 
 /// An upper bound in seconds from the latest run of the same work on this system, or the reason

@@ -168,6 +168,21 @@ TEST_F(ProgramTest, PlansWithoutWritingAnything) {
   EXPECT_THAT(json::parse(closed.out)["rules"]["findings"].dump(), HasSubstr("/target/quality"));
 }
 
+TEST_F(ProgramTest, PlansAnyNumberOfEpochsAtOnce) {
+  const auto plan = [this](const std::string& overrides) {
+    const Ended ended = toy("run --dry-run --json - " + config() + overrides);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_LT(ended.seconds, 20.0);
+    return json::parse(ended.out)["schedule"]["evaluations_at_most"];
+  };
+  EXPECT_EQ(plan(" --set epochs=4294967296"), 4294967296);
+  EXPECT_EQ(plan(" --set epochs=4294967296 --set evaluation.every_epochs=4 --set "
+                 "evaluation.offset_epochs=3"),
+            1073741824);
+  EXPECT_EQ(plan(" --set epochs=10 --set evaluation.every_epochs=4"), 2);
+  EXPECT_EQ(toy("run --dry-run " + config() + " --set epochs=9223372036854775807").status, 2);
+}
+
 TEST_F(ProgramTest, EstimatesTimeFromAnEarlierRunOfTheSameWorkOnly) {
   const auto time = [this](const std::string& overrides) {
     const Ended plan = toy("run --dry-run --json - " + config() + overrides);
