@@ -50,6 +50,7 @@ struct RunFacts {
   double max_reversal_ms = 0.0;
   bool mixed_clocks = false;
   bool resumed = false;
+  std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 
   /// The earliest of the dates of init_start, run_start and the first record with a date.
   std::optional<double> launched_ms;

@@ -28,6 +28,7 @@ void copy_counts(const ParsedLog& log, RunFacts& facts) {
   facts.max_reversal_ms = log.max_reversal_ms;
   facts.mixed_clocks = log.has_small_times && log.has_large_times;
   facts.resumed = log.resumed;
+  facts.resumed_from = log.resumed_from;
   for (const auto& [key, count] : log.counts) {
     if (count > 1) facts.repeated_keys[key] = count;
   }

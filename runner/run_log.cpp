@@ -114,7 +114,7 @@ void RunLog::run_start() { start(keys::kRunStart); }
 void RunLog::resumed(const std::string& checkpoint, const RunPosition& position) {
   Json metadata = epoch_metadata(position.epoch_num);
   metadata[keys::kStep] = position.steps_done;
-  metadata["checkpoint"] = checkpoint;
+  metadata[keys::kCheckpoint] = checkpoint;
   metadata["earlier_s"] = position.elapsed_s;
   event(keys::kResumed, true, metadata);
 }
