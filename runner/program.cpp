@@ -1,7 +1,9 @@
 // From argv to an exit status. Under a launcher every rank parses the same command line.
 #include "runner/program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -176,9 +178,20 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
   return std::nullopt;
 }
 
+/// The number of a stream that the shell closed would go to the next file, and messages into it.
+/// Writing to standard output still fails.
+void hold_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int held =
+        ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
+  hold_closed_streams();
   // A write beyond the shell's file size limit must fail with an error, not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {

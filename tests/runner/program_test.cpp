@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "runner/toy_run.h"
 #include "telemetry_account.h"
@@ -305,6 +306,13 @@ TEST_F(ProgramTest, GoesOnWhenTheReaderOfItsMessagesIsGone) {
   EXPECT_EQ(content(status), "0\n");
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_stop\""));
   EXPECT_TRUE(fs::exists(result("1.weights.h5")));
+}
+
+TEST_F(ProgramTest, WritesNoMessagesIntoFilesWhenItsStreamsAreClosed) {
+  const Ended run = shell("sh -c '" TOY_PROGRAM " run " + config() + " <&- 2>&-'");
+  EXPECT_EQ(run.status, 0);
+  std::istringstream log(content(result("1.txt")));
+  for (std::string line; std::getline(log, line);) EXPECT_THAT(line, HasSubstr(":::MLLOG {"));
 }
 
 TEST_F(ProgramTest, RefusesLoneProcessesThatWereToBeOneJob) {
