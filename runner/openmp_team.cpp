@@ -32,10 +32,7 @@ void require_threads(int threads) {
   } catch (const std::system_error& e) {
     may_end = true;
     may_end.notify_all();
-    throw base::SystemError(fmt::format(
-        "threads: expected to start {} besides the first, the system refused after {}: {}; raise "
-        "the limit of processes (ulimit -u, or pids.max of the control group), or lower threads",
-        threads, others.size(), e.code().message()));
+    throw base::thread_error(fmt::format("OpenMP, with {} threads", threads + 1), e);
   }
   may_end = true;
   may_end.notify_all();

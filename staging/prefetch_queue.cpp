@@ -108,8 +108,7 @@ PrefetchQueue::PrefetchQueue(int threads, int depth, std::int64_t slots, std::in
     }
   } catch (const std::system_error& e) {
     state_->stop();
-    throw base::SystemError(
-        fmt::format("prefetch: cannot start {} threads: {}", threads, e.what()));
+    throw base::thread_error(fmt::format("prefetch, with {} threads", threads), e);
   }
 }
 

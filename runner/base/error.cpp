@@ -39,6 +39,13 @@ Failure failure_of(const std::exception& exception) {
   return {ExitCode::kInternal, exception.what()};
 }
 
+SystemError thread_error(const std::string& who, const std::system_error& error) {
+  return SystemError(fmt::format(
+      "{}: cannot start threads: {}; raise the limit of processes (ulimit -u, or pids.max "
+      "of the control group), or use fewer threads",
+      who, error.code().message()));
+}
+
 SystemError system_error(const std::string& message, int error_number) {
   return SystemError(message + ": " + std::generic_category().message(error_number));
 }

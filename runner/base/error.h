@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace base {
 
@@ -64,6 +65,9 @@ struct Failure {
   std::string message;
 };
 Failure failure_of(const std::exception& exception);
+
+/// SystemError for threads that the system refuses to start; `who` wants them.
+SystemError thread_error(const std::string& who, const std::system_error& error);
 
 /// SystemError with the text of `error_number` (an errno value) appended to `message`.
 SystemError system_error(const std::string& message, int error_number);
