@@ -94,6 +94,7 @@ enum class Rule : std::uint8_t {
   kRunCount,
   kTooManyFailed,
   kSeedRepeated,
+  kRunContinued,
   kBatchSizesDiffer,
   kBenchmarksDiffer,
   // several sets of runs

@@ -51,6 +51,7 @@ struct RunFacts {
   bool mixed_clocks = false;
   std::optional<std::string> other_unit;  ///< ParsedLog::other_unit
   bool resumed = false;
+  std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 
   /// The earliest of the dates of init_start, run_start and the first record with a date.
   std::optional<double> launched_ms;

@@ -2,10 +2,8 @@
 #include "analysis/live_run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <map>
 
@@ -16,7 +14,6 @@
 #include "analysis/side_files.h"
 #include "analysis/systems.h"
 #include "runner/base/error.h"
-#include "runner/base/system_facts.h"
 #include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 #include "runner/telemetry/live_status.h"
@@ -91,7 +88,8 @@ std::optional<LiveStatus> told_by(const fs::path& log, std::string& problem) {
 void take(const LiveStatus& status, double now_s, LiveRun& run) {
   run.workload = status.workload;
   run.host = status.host;
-  run.process = status.process;
+  run.process = status.process.number;
+  run.life = base::life_from_here(status.process);
   run.ranks = status.ranks;
   run.phase = status.phase;
   run.phase_s = now_s - static_cast<double>(status.phase_since_ms) / base::kMsPerSecond;
@@ -114,10 +112,7 @@ void take(const LiveStatus& status, double now_s, LiveRun& run) {
 
 LiveState state_of(const LiveRun& run) {
   if (has_ended(run.facts)) return LiveState::kEnded;
-  const bool is_here = run.process > 0 && run.host == base::host_name();
-  if (is_here && kill(static_cast<pid_t>(run.process), 0) != 0 && errno == ESRCH) {
-    return LiveState::kGone;
-  }
+  if (run.life == base::Life::kDead) return LiveState::kGone;
   const double limit_s = run.process > 0 ? kSilentS : kSilentLogS;
   return run.sign_of_life_s.value_or(0.0) > limit_s ? LiveState::kSilent : LiveState::kRunning;
 }
@@ -229,7 +224,8 @@ const std::vector<std::pair<std::string, std::string>>& live_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"state",
        "running; silent: no sign of life for 15 s (60 s without a live file), though its "
-       "process may still exist; gone: its process, on this host, has ended; ended: its log "
+       "process may still exist; gone: its process has ended, seen from its own host and "
+       "container; ended: its log "
        "has run_stop"},
       {"sign_of_life_s",
        "seconds since the last record of the log, or since the last update of its live file"},

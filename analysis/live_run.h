@@ -12,13 +12,14 @@
 #include "analysis/facts.h"
 #include "analysis/outlook.h"
 #include "runner/base/clock.h"
+#include "runner/base/process_state.h"
 
 namespace analysis {
 
 enum class LiveState {
   kRunning,
   kSilent,  ///< no sign of life for kSilentS, or kSilentLogS without a live file
-  kGone,    ///< its process, on this host, has ended
+  kGone,    ///< its process has ended, as seen from its own host and container
   kEnded    ///< the log has run_stop
 };
 const char* to_string(LiveState state);
@@ -34,6 +35,7 @@ struct LiveRun {
   std::string workload, host, phase;     ///< "" if unknown
   std::optional<double> phase_s;         ///< seconds since the phase began
   std::int64_t process = 0, ranks = 0;   ///< 0 if unknown
+  base::Life life = base::Life::kUnknown;
   Standing standing;
   std::optional<double> epochs, steps_done, steps_total, samples_per_s, mean_loss;
   /// Seconds of rank 0's subsystems, or of the log's parts without a live file.

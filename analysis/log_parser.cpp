@@ -136,7 +136,10 @@ void LogCollector::Work::add(const mllog::Record& record) {
   } else {
     note_throughput(record);
     note_target(record);
-    if (record.key == keys::kResumed && record.value.text() != "false") log_.resumed = true;
+    if (record.key == keys::kResumed && record.value.text() != "false") {
+      log_.resumed = true;
+      log_.resumed_from = record.metadata.member(keys::kCheckpoint).string().value_or("");
+    }
   }
   note_not_finite(record);
   ++order_;

@@ -109,6 +109,7 @@ struct ParsedLog {
   std::optional<double> first_date_ms;  ///< the first time that is a date
   std::vector<std::string> seeds;       ///< the first ones, each once: "1234 at train.py:56"
   bool resumed = false;
+  std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 
   std::int64_t time_reversals = 0;
   double max_reversal_ms = 0.0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,39 @@ bool is_weak_folder(const fs::path& folder) { return folder.parent_path().filena
 
 bool succeeded(const RunFacts& facts) {
   return facts.outcome == Outcome::kSuccess && !facts.resumed && facts.ttt_s.value_or(0.0) > 0.0;
+}
+
+namespace {
+
+/// The run's name: that of its first part, whose folder of checkpoints all parts add to.
+std::string run_name(const SetMember& log) {
+  const std::string own = fs::path(log.file_name).stem().string();
+  if (log.facts->resumed_from.empty()) return own;
+  const fs::path folder = fs::path(log.facts->resumed_from).parent_path();
+  return folder.extension() == ".checkpoints" ? folder.stem().string() : own;
+}
+
+/// Whether the run may go on elsewhere: it did not end by itself.
+bool is_cut(const RunFacts& facts) {
+  return facts.outcome == Outcome::kIncomplete || facts.outcome == Outcome::kAborted;
+}
+
+}  // namespace
+
+std::vector<std::optional<std::size_t>> continuations(const std::vector<SetMember>& logs) {
+  std::map<std::string, std::vector<std::size_t>> runs;
+  for (std::size_t i = 0; i < logs.size(); ++i) runs[run_name(logs[i])].push_back(i);
+  std::vector<std::optional<std::size_t>> next(logs.size());
+  for (auto& [name, parts] : runs) {
+    std::ranges::stable_sort(parts, {}, [&](std::size_t i) {
+      return logs[i].facts->run_start_ms.value_or(logs[i].facts->launched_ms.value_or(0.0));
+    });
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const bool goes_on = logs[parts[i + 1]].facts->resumed;
+      if (goes_on && is_cut(*logs[parts[i]].facts)) next[parts[i]] = parts[i + 1];
+    }
+  }
+  return next;
 }
 
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped) {

@@ -37,6 +37,10 @@ struct SetMember {
   bool breaks_rules = false;  ///< the log breaks the rules of its round
 };
 
+/// For each log of a set the place of the one in which its run goes on from a checkpoint; nothing
+/// for the last part of a run. `logs` are of one folder.
+std::vector<std::optional<std::size_t>> continuations(const std::vector<SetMember>& logs);
+
 /// A submission's description of its system, as far as logs can be compared with it.
 struct DescribedSystem {
   std::filesystem::path path;  ///< where the file should be; empty outside a submission

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -142,15 +143,27 @@ std::vector<std::string> resume_candidates(const std::string& path) {
       path, fs::exists(status) ? "none" : "nothing"));
 }
 
-std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last) {
+std::int64_t next_checkpoint_number(const std::string& folder) {
+  const std::vector<CheckpointFile> files = list_checkpoints(folder);
+  if (files.empty()) return 1;
+  if (files.back().number < std::numeric_limits<std::int64_t>::max())
+    return files.back().number + 1;
+  throw base::DataError(
+      fmt::format("{}: expected a number that another checkpoint can follow: move the file away",
+                  files.back().path));
+}
+
+std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last,
+                              const std::function<bool(const std::string& name)>& is_whole) {
   try {
     std::vector<std::string> superfluous;
     for (const std::string& name : names_in(folder)) {
       if (parse_name(name, kPartEnding)) superfluous.push_back(folder + "/" + name);
     }
-    const std::vector<std::string> complete = newest_first(folder);
-    for (std::size_t i = static_cast<std::size_t>(keep_last); i < complete.size(); ++i) {
-      superfluous.push_back(complete[i]);
+    std::int64_t kept = 0;
+    for (const std::string& path : newest_first(folder)) {
+      if (kept == keep_last) superfluous.push_back(path);
+      if (kept < keep_last && is_whole(fs::path(path).filename().string())) ++kept;
     }
     for (const std::string& path : superfluous) fs::remove(path);
   } catch (const std::exception& e) {

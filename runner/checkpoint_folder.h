@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,14 @@ std::vector<std::string> saved_runs(const std::string& root);
 /// Throws DataError if there is none.
 std::vector<std::string> resume_candidates(const std::string& path);
 
-/// Removes unfinished files and all checkpoints but the last `keep_last`. Returns an error message
-/// or "": a leftover checkpoint is no reason to end a run.
-std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last);
+/// Removes unfinished files, and the checkpoints that are older than the last `keep_last` of those
+/// that `is_whole` (of a file's name) knows to be undamaged. Returns an error message or "": a
+/// leftover checkpoint is no reason to end a run.
+std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last,
+                              const std::function<bool(const std::string& name)>& is_whole);
+
+/// The number of the next checkpoint in the folder. Throws DataError if there is none after the
+/// last.
+std::int64_t next_checkpoint_number(const std::string& folder);
 
 }  // namespace runner

@@ -36,6 +36,10 @@ void Checkpointer::take_folder(std::unique_ptr<FolderLock> lock) {
   on_rank_0(doors_.world, [this] { lock_folder(); });
 }
 
+void Checkpointer::note_whole(const std::string& path) {
+  whole_.insert(std::filesystem::path(path).filename().string());
+}
+
 void Checkpointer::note_finished() const {
   if (lock_ == nullptr) return;  // another rank, or nothing was saved
   if (!std::ofstream(folder_ + "/" + kFinishedFile).flush()) {
@@ -46,12 +50,23 @@ void Checkpointer::note_finished() const {
 void Checkpointer::lock_folder() {
   std::error_code absent;
   std::filesystem::remove(folder_ + "/" + kFinishedFile, absent);
-  if (lock_ != nullptr) return lock_->set_live_file(doors_.owner.live_file);
-  FolderOwner other;
-  lock_ = FolderLock::take(folder_, doors_.owner, other);
-  if (lock_ == nullptr) {
-    throw base::SystemError(fmt::format("{}: {} saves its run there", folder_, to_string(other)));
+  if (lock_ != nullptr) {
+    lock_->set_live_file(doors_.owner.live_file);
+  } else {
+    FolderOwner other;
+    lock_ = FolderLock::take(folder_, doors_.owner, other);
+    if (lock_ == nullptr) {
+      throw base::SystemError(fmt::format("{}: {} saves its run there", folder_, to_string(other)));
+    }
   }
+  (void)next_checkpoint_number(folder_);  // throws now, not after hours of training
+}
+
+void Checkpointer::prune() const {
+  const std::string problem =
+      prune_checkpoints(folder_, config_.keep_last,
+                        [this](const std::string& name) { return whole_.contains(name); });
+  if (!problem.empty()) doors_.console.warn(problem);
 }
 
 bool Checkpointer::wanted_here() {
@@ -75,10 +90,8 @@ std::string Checkpointer::next_path(std::int64_t steps_done) {
   if (lock_ == nullptr) lock_folder();
   lock_->require_ours();
   // Files that a killed run left unfinished would take the space that this checkpoint needs.
-  const std::string problem = prune_checkpoints(folder_, config_.keep_last);
-  if (!problem.empty()) doors_.console.warn(problem);
-  const std::vector<CheckpointFile> files = list_checkpoints(folder_);
-  return checkpoint_path(folder_, files.empty() ? 1 : files.back().number + 1, steps_done);
+  prune();
+  return checkpoint_path(folder_, next_checkpoint_number(folder_), steps_done);
 }
 
 void Checkpointer::save(const RunPosition& position, Workload& workload) {
@@ -93,8 +106,8 @@ void Checkpointer::save(const RunPosition& position, Workload& workload) {
   // A signal sent to all ranks may reach some after the vote; this checkpoint answers it.
   if (doors_.requested) (void)doors_.requested();
   if (doors_.world.rank() != 0) return;
-  const std::string problem = prune_checkpoints(folder_, config_.keep_last);
-  if (!problem.empty()) doors_.console.warn(problem);
+  note_whole(path);
+  prune();
   std::int64_t bytes = 0;
   for (const base::StateArray& array : arrays) bytes += array.total_bytes();
   doors_.console.info(fmt::format("checkpoint after step {}: {}, {} in {:.2f} s",

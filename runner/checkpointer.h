@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class Checkpointer {
   /// Collective. Locks the folder for this run; otherwise the first save() does. `lock`: on rank 0,
   /// a lock that this run already holds. Throws AgreedError if a live run has locked it.
   void take_folder(std::unique_ptr<FolderLock> lock = nullptr);
+  /// Not collective. Tells that this checkpoint, which was read, is undamaged.
+  void note_whole(const std::string& path);
   /// Not collective. Records that the run ended by itself: see kFinishedFile.
   void note_finished() const;
   /// Whether this rank asks for a checkpoint now. Not collective; ranks may differ.
@@ -71,6 +74,7 @@ class Checkpointer {
 
  private:
   std::string next_path(std::int64_t steps_done);
+  void prune() const;
   void lock_folder();
   const CheckpointConfig config_;
   const std::string folder_;
@@ -78,6 +82,7 @@ class Checkpointer {
   const CheckpointDoors& doors_;
   std::int64_t last_ns_;
   std::unique_ptr<FolderLock> lock_;  ///< on rank 0
+  std::set<std::string> whole_;       ///< names of checkpoints that this run wrote or read
 };
 
 /// Facts about the data that must be the same in a resumed run as in the saved one.

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runner/checkpoint_folder.h"
+#include "runner/disk_room.h"
 #include "runner/earlier_runs.h"
 #include "runner/memory_report.h"
+#include "runner/resume.h"
 
 namespace runner {
 namespace {
@@ -18,12 +18,9 @@ using Json = nlohmann::json;
 std::int64_t evaluations(const RunConfig& config, std::int64_t steps_per_epoch) {
   const std::int64_t period = config.evaluation.period_steps(steps_per_epoch);
   if (period > 0) return config.epochs * (steps_per_epoch / period);
-  std::int64_t count = 0;
-  for (std::int64_t epoch = config.evaluation.next_due(1); epoch <= config.epochs;
-       epoch = config.evaluation.next_due(epoch + 1)) {
-    ++count;
-  }
-  return count;
+  const std::int64_t first = config.evaluation.next_due(1);
+  if (first > config.epochs) return 0;
+  return 1 + (config.epochs - first) / config.evaluation.every_epochs;
 }
 
 /// An upper bound in seconds from the latest run of the same work on this system, or the reason
@@ -58,37 +55,38 @@ Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInf
           {"time", time_plan(config, runs, steps, ranks)}};
 }
 
-/// Free bytes in the folder of results, or in its nearest existing ancestor. Null if unknown.
-Json free_bytes(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::absolute(directory, error);
-  while (!std::filesystem::exists(folder, error) && folder != folder.root_path()) {
-    folder = folder.parent_path();
-  }
-  const auto space = std::filesystem::space(folder, error);
-  return error ? Json() : Json(space.available);
+/// Null if unknown.
+Json free_bytes_json(const std::string& folder) {
+  const auto bytes = free_bytes(folder);
+  return bytes ? Json(*bytes) : Json();
 }
 
 /// Null if the run would start from scratch.
-Json resumed_file(const RunSetPlan& plan) {
-  try {
-    return resume_candidates(*plan.resume).front();
-  } catch (const base::DataError&) {
-    if (plan.nothing_saved == NothingSaved::kRefuse) throw;
-    return nullptr;
-  }
+Json resumed_file(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
+                  const CheckpointFormat& format) {
+  const ResumeWish wish{*plan.resume,
+                        plan.nothing_saved,
+                        config.reader.resolved(),
+                        workload.keys_without_effect(),
+                        {},
+                        true};
+  std::vector<std::string> passed_over;
+  const ResumeChoice choice = find_checkpoints(wish, format, passed_over);
+  return choice.candidates.empty() ? Json() : Json(choice.candidates.front());
 }
 
 /// Also given without a checkpoint interval, as a signal may ask for a checkpoint.
 Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
-                     int rank) {
+                     const CheckpointFormat& format, int rank) {
   const std::int64_t bytes = workload.state_bytes();
   // keep_last + 1: the old checkpoints stay while a new one is written.
   Json all = {{"folder", checkpoints_folder(config)},
               {"bytes_each", bytes},
               {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},
-              {"free_bytes", free_bytes(checkpoints_folder(config))}};
-  if (plan.resume && rank == 0) all["resume_from"] = resumed_file(plan);
+              {"free_bytes", free_bytes_json(checkpoints_folder(config))}};
+  if (plan.resume && rank == 0) {
+    all["resume_from"] = resumed_file(config, plan, workload, format);
+  }
   return all;
 }
 
@@ -111,7 +109,8 @@ PlannedRank planned_rank(const Surroundings& around) {
 }
 
 Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads) {
+              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads,
+              const CheckpointFormat& format) {
   const std::int64_t runs = plan.runs;
   const WorkloadInfo& info = workload.info();
   const StepCost cost = workload.step_cost();
@@ -130,8 +129,8 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
           {"disk",
            {{"folder", results_folder(config)},
             {"weights_bytes", weights},
-            {"free_bytes", free_bytes(config.results_directory)}}},
-          {"checkpoint", checkpoint_plan(config, plan, workload, around.world.rank())},
+            {"free_bytes", free_bytes_json(config.results_directory)}}},
+          {"checkpoint", checkpoint_plan(config, plan, workload, format, around.world.rank())},
           {"staging", workload.staging_plan()},
           {"placement", workload.placement_plan()},
           {"ranks",

@@ -20,6 +20,6 @@ PlannedRank planned_rank(const Surroundings& around);
 /// the same on every rank except per-rank facts, which are rank 0's.
 nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
                         const MemoryNeeds& memory, const Surroundings& around,
-                        const ThreadPlan& threads);
+                        const ThreadPlan& threads, const CheckpointFormat& format);
 
 }  // namespace runner

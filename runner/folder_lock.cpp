@@ -45,6 +45,17 @@ Locked lock(int file) {
   return errno == EAGAIN || errno == EACCES ? Locked::kByOther : Locked::kUnsupported;
 }
 
+/// What lock() would find.
+Locked look_at_lock(int file) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  const bool is_known = ::fcntl(file, F_OFD_GETLK, &range) == 0 ||
+                        (errno == EINVAL && ::fcntl(file, F_GETLK, &range) == 0);
+  if (!is_known) return Locked::kUnsupported;
+  return range.l_type == F_UNLCK ? Locked::kByUs : Locked::kByOther;
+}
+
 /// Whether `path` still refers to the open file.
 bool is_at(const std::string& path, int file) {
   struct stat there {
@@ -152,6 +163,14 @@ std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const Fo
     return std::unique_ptr<FolderLock>(new FolderLock(folder, std::move(file), mine));
   }
   throw base::SystemError(fmt::format("{}: cannot be taken: others take and leave it", path));
+}
+
+std::optional<FolderOwner> FolderLock::live_owner(const std::string& folder, double patience_s) {
+  const base::Descriptor file(::open(path_in(folder).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  const auto owner = owner_in(file.get());
+  if (!owner || !may_live(look_at_lock(file.get()), *owner, patience_s)) return std::nullopt;
+  return owner;
 }
 
 FolderLock::~FolderLock() {

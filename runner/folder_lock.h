@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runner/base/descriptor.h"
@@ -30,6 +31,10 @@ class FolderLock {
   /// Throws SystemError.
   static std::unique_ptr<FolderLock> take(const std::string& folder, const FolderOwner& mine,
                                           FolderOwner& other, double patience_s = kPatienceS);
+  /// The live run that owns `folder`, judged as by take(), without taking or changing anything;
+  /// nothing if there is none.
+  static std::optional<FolderOwner> live_owner(const std::string& folder,
+                                               double patience_s = kPatienceS);
   /// Releases the folder.
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -126,7 +126,7 @@ MpiGuard::MpiGuard(MpiPhase phase, const launch::Launcher& launcher, double time
     thread_ = std::jthread([waiter = Waiter(phase, launcher, timeout_s)](
                                const std::stop_token& stop) mutable { waiter.wait(stop); });
   } catch (const std::system_error& e) {
-    throw base::SystemError(fmt::format("MPI's start: cannot start a thread: {}", e.what()));
+    throw base::thread_error("MPI's start", e);
   }
 }
 

@@ -36,9 +36,9 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
 void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 
 /// Every process finds the same problem, and there may be no launcher to end the others: rank 0
-/// prints it.
+/// prints it if it can know.
 int refuse(const launch::Launcher& launcher, const std::string& problem) {
-  if (launcher.rank == 0) {
+  if (launcher.rank == 0 || !launcher.rank_0_knows) {
     std::cerr << "trainmark: " << base::printable(problem) << '\n' << std::flush;
   }
   return static_cast<int>(base::ExitCode::kSystem);
@@ -48,6 +48,8 @@ int refuse(const launch::Launcher& launcher, const std::string& problem) {
 
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
                  std::int64_t mpi_timeout_s) {
+  // A terminal or pipe whose reader is gone must not end hours of training.
+  std::signal(SIGPIPE, SIG_IGN);
   const launch::Launcher launcher = launch::launcher_of(launch::environment());
   const std::string library = mpi_library_version();
   const std::string start_problem = launch::start_problem(launcher, library);

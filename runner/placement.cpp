@@ -12,8 +12,11 @@
 #include <set>
 
 #include "runner/base/narrow.h"
+#include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/usable_cpus.h"
 #include "runner/hwloc_topology.h"
+#include "runner/openmp_team.h"
 
 namespace runner {
 namespace {
@@ -40,27 +43,37 @@ int objects_touched(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_
   return touched;
 }
 
-/// The first number of an environment variable, which may be a list; 0 if it is not set.
-std::int64_t number_of(const std::string& variable) {
-  const char* text = std::getenv(variable.c_str());
+/// The first number of OMP_NUM_THREADS, which may be a list; 0 if it is not set.
+std::int64_t openmp_threads() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
   if (text == nullptr || *text == '\0') return 0;
   const std::string value(text);
   std::int64_t threads = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
   if (error != std::errc() || threads < 1 || (*end != '\0' && *end != ',')) {
-    throw base::ConfigError(variable + ": must be a positive number, got '" + value + "'");
+    throw base::ConfigError("OMP_NUM_THREADS: must be a positive number, got '" + value + "'");
   }
   return threads;
 }
 
-std::int64_t asked_threads(std::int64_t wanted) {
-  return wanted > 0 ? wanted : number_of("OMP_NUM_THREADS");
+std::int64_t asked_threads(std::int64_t wanted) { return wanted > 0 ? wanted : openmp_threads(); }
+
+/// The number of threads that OpenMP really gives if asked for `threads`, at most one for each CPU.
+/// `limited_by`: see ThreadPlan.
+int real_threads(int threads, std::string& limited_by) {
+  const OpenMpTeam team = count_team(threads);
+  int real = std::min(threads, team.threads);
+  if (real < threads) limited_by = limiting_variable(threads);
+  const int cpus = base::narrow<int>(team.cpus.size());
+  if (cpus == 0 || cpus >= real || binding_variable().empty()) return real;
+  limited_by = binding_variable();
+  return cpus;
 }
 
-/// Applies OpenMP's thread limit to a computed number of threads.
-int within_limit(int threads) {
-  const std::int64_t limit = number_of("OMP_THREAD_LIMIT");
-  return limit > 0 ? base::narrow<int>(std::min<std::int64_t>(threads, limit)) : threads;
+/// Collective. How many different CPUs the ranks name.
+std::int64_t count_together(const std::vector<std::int64_t>& cpus, const Communicator& node) {
+  const auto all = node.gather(std::span<const std::int64_t>(cpus), 0);
+  return node.allreduce_max(std::ssize(std::set<std::int64_t>(all.begin(), all.end())));
 }
 
 }  // namespace
@@ -76,7 +89,9 @@ TopologyHandle load_topology() {
 Binding current_binding() {
   const TopologyHandle topology = load_topology();
   const Bitmap cpus(hwloc_bitmap_alloc());
-  if (hwloc_get_cpubind(topology.get(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+  const std::vector<int> usable = base::process_cpus();
+  for (const int cpu : usable) hwloc_bitmap_set(cpus.get(), static_cast<unsigned>(cpu));
+  if (usable.empty()) {
     hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
   }
   Binding binding;
@@ -101,24 +116,28 @@ int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpu
 }
 
 ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node) {
-  const auto all = node.gather(std::span<const std::int64_t>(binding.cpu_ids), 0);
-  const std::set<std::int64_t> together(all.begin(), all.end());
   const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
   const std::int64_t usable = base::usable_cpus();
   // A quota below a rank's number of bound CPUs applies to the node, not to the rank.
   const std::int64_t quota = usable < bound ? usable : INT64_MAX;
 
   ThreadPlan plan;
-  plan.node_cpus = node.allreduce_max(static_cast<std::int64_t>(together.size()));
+  plan.node_cpus = count_together(binding.cpu_ids, node);
   plan.node_cpus = std::max<std::int64_t>(1, std::min(plan.node_cpus, node.allreduce_min(quota)));
   std::array<std::int64_t, 1> sum = {bound};
   node.allreduce_sum(std::span<std::int64_t>(sum));
   const std::int64_t asked = asked_threads(wanted);
-  plan.threads = asked > 0 ? base::narrow<int>(asked)
-                           : within_limit(share_of_cpus(bound, sum[0], plan.node_cpus));
+  plan.threads = asked > 0
+                     ? base::narrow<int>(asked)
+                     : real_threads(share_of_cpus(bound, sum[0], plan.node_cpus), plan.limited_by);
   sum[0] = plan.threads;
   node.allreduce_sum(std::span<std::int64_t>(sum));
   plan.node_threads = sum[0];
+  // OpenMP puts the first thread of each rank on the first CPU that the rank may use.
+  const std::vector<int> team =
+      binding_variable().empty() ? std::vector<int>() : count_team(plan.threads).cpus;
+  plan.team_cpus = count_together(
+      team.empty() ? binding.cpu_ids : std::vector<std::int64_t>(team.begin(), team.end()), node);
   return plan;
 }
 
@@ -128,15 +147,21 @@ int plan_threads(std::int64_t wanted, const Binding& binding, int ranks) {
   const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
   const std::int64_t cpus =
       std::max<std::int64_t>(1, std::min<std::int64_t>(bound, base::usable_cpus()));
-  return within_limit(share_of_cpus(bound, bound * ranks, cpus));
+  std::string limited_by;
+  return real_threads(share_of_cpus(bound, bound * ranks, cpus), limited_by);
 }
 
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world) {
-  const std::string mine =
-      plan.oversubscribed()
-          ? fmt::format("{} threads on {} CPUs of node {}: times will say nothing",
-                        plan.node_threads, plan.node_cpus, base::host_name())
-          : "";
+  std::string mine;
+  if (plan.oversubscribed()) {
+    mine =
+        fmt::format("{} threads on {} CPUs of node {}: times will say nothing", plan.node_threads,
+                    std::min(plan.node_cpus, plan.team_cpus), base::host_name());
+    if (plan.team_cpus < plan.node_cpus) {
+      mine += fmt::format("; {} binds them to {} of {} CPUs", base::printable(binding_variable()),
+                          plan.team_cpus, plan.node_cpus);
+    }
+  }
   for (const std::string& found : world.gather(mine, 0)) {
     if (!found.empty()) return found;
   }

@@ -1,6 +1,9 @@
 // Which CPUs the ranks of a node may use, and how many threads each gets.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -9,7 +12,7 @@
 
 namespace runner {
 
-/// The CPUs that this process is bound to (all, if unbound).
+/// The CPUs that this process is bound to (all, if unbound), before OpenMP binds its threads.
 struct Binding {
   std::string cpus;  ///< in Linux list format: "0-3,8"
   std::vector<std::int64_t> cpu_ids;
@@ -26,7 +29,12 @@ struct ThreadPlan {
   int threads = 1;
   std::int64_t node_threads = 1;  ///< of all ranks on the node
   std::int64_t node_cpus = 1;     ///< usable by those ranks together, within the cgroup's quota
-  bool oversubscribed() const { return node_threads > node_cpus; }
+  /// Of those, the ones to which OpenMP binds the threads of all ranks.
+  std::int64_t team_cpus = std::numeric_limits<std::int64_t>::max();
+  /// "NAME=value" of the variable that gives this rank fewer threads than its CPUs would allow; ""
+  /// if none does.
+  std::string limited_by = {};
+  bool oversubscribed() const { return node_threads > std::min(node_cpus, team_cpus); }
 };
 
 /// Threads of a rank that may use `mine` CPUs, when the node's ranks together may use `node_cpus`
@@ -34,8 +42,8 @@ struct ThreadPlan {
 int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus);
 
 /// Collective on `node`. `wanted` > 0 is used unchanged. 0 means OMP_NUM_THREADS if set, else this
-/// rank's share of the CPUs, at most OMP_THREAD_LIMIT. Throws ConfigError if one of these variables
-/// is not a positive number.
+/// rank's share of the CPUs, or as many threads as OpenMP really gives. Throws ConfigError if the
+/// variable is not a positive number, SystemError if the threads cannot be started.
 ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node);
 
 /// The same, without communication, for each of `ranks` ranks on this machine, all bound as this

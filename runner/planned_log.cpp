@@ -22,15 +22,16 @@ class MemorySink final : public mllog::RecordSink {
 /// Advances by a second with each record.
 class RecordClock final : public base::Clock {
  public:
-  explicit RecordClock(std::int64_t first_ms) : next_ms_(first_ms) {}
-  std::int64_t steady_ns() const override { return 0; }
-  std::int64_t unix_ms() const override {
-    constexpr std::int64_t kSecondMs = 1000;
-    return next_ms_ += kSecondMs;
+  explicit RecordClock(std::int64_t first_ms) : first_ms_(first_ms) {}
+  std::int64_t steady_ns() const override {
+    constexpr std::int64_t kSecondNs = 1'000'000'000;
+    return next_ns_ += kSecondNs;
   }
+  std::int64_t unix_ms() const override { return first_ms_; }
 
  private:
-  mutable std::int64_t next_ms_;
+  const std::int64_t first_ms_;
+  mutable std::int64_t next_ns_ = 0;
 };
 
 /// The epochs completed at each of the first evaluations.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
 #include "runner/checkpoint_folder.h"
+#include "runner/disk_room.h"
 #include "runner/judged_log.h"
 #include "runner/result_files.h"
 #include "runner/run_lines.h"
@@ -40,15 +42,18 @@ class RecordedRun {
  private:
   void make_workload();
   void check_resume() const;
+  void check_room() const;
   void claim_files();
   void open_checkpointer();
   /// The folder of this run's checkpoints: its own, or the resumed training's.
   std::string checkpoint_folder() const;
   void open_log();
   RunOutcome train(const CacheClearing& caches);
+  /// Prints the outcome, too, if it cannot be saved.
   void save(const RunOutcome& outcome);
+  void write_results(const RunOutcome& outcome);
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
-  void print_outcome(const RunOutcome& outcome);
+  void print_outcome(const RunOutcome& outcome, bool has_weights);
   void write_trace();
   /// Called by the watching thread if the job ends before this run can report its result.
   void print_failure(const std::string& reason) const;
@@ -92,6 +97,7 @@ RecordedRun::RecordedRun(const RunSetting& setting, RunOrder order, RunRecord& r
 RunOutcome RecordedRun::go() {
   make_workload();
   check_resume();
+  check_room();
   const CacheClearing caches = clear_caches(config_.clear_caches, doors_.world, doors_.topology);
   if (is_rank_0()) claim_files();
   open_checkpointer();
@@ -104,7 +110,7 @@ RunOutcome RecordedRun::go() {
   save(outcome);
   // There must be no result without its log.
   on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
-  if (files_) print_outcome(outcome);
+  if (files_) print_outcome(outcome, outcome.status != RunStatus::kDiverged);
   if (trace_) write_trace();
   doors_.world.activity().enter_phase("clean-up");
   workload_->clean_up();
@@ -129,6 +135,25 @@ void RecordedRun::check_resume() const {
     doors_.console.warn(difference +
                         ": the last bits will differ from those of a run that was never stopped");
   }
+}
+
+void RecordedRun::check_room() const {
+  const std::int64_t weights =
+      workload_->info().parameters * static_cast<std::int64_t>(sizeof(float));
+  std::vector<DiskNeed> needs = {{"weights", results_folder(config_), weights}};
+  const std::int64_t state = workload_->state_bytes();
+  on_rank_0(doors_.world, [&] {
+    if (config_.checkpoint.is_scheduled()) {
+      const std::string folder =
+          order_.lock != nullptr ? order_.lock->folder() : checkpoints_folder(config_);
+      const std::int64_t written = std::ssize(list_checkpoints(folder));
+      // The old ones stay while a new one is written.
+      const std::int64_t count =
+          std::max<std::int64_t>(config_.checkpoint.keep_last + 1 - written, 1);
+      needs.push_back({"checkpoints", folder, count * state});
+    }
+    require_room(needs);
+  });
 }
 
 void RecordedRun::claim_files() {
@@ -224,6 +249,19 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
 }
 
 void RecordedRun::save(const RunOutcome& outcome) {
+  try {
+    write_results(outcome);
+  } catch (const base::Error&) {
+    // The log has the result.
+    if (files_) {
+      files_->log().require_in_place();
+      print_outcome(outcome, false);
+    }
+    throw;
+  }
+}
+
+void RecordedRun::write_results(const RunOutcome& outcome) {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files_) write_telemetry(outcome, entries);
   // NaN weights are useless.
@@ -247,7 +285,7 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }
 
-void RecordedRun::print_outcome(const RunOutcome& outcome) {
+void RecordedRun::print_outcome(const RunOutcome& outcome, bool has_weights) {
   record_.document = result_document(outcome, config_, workload_->info(), *files_);
   std::string verdict;
   if (judged_) {
@@ -256,8 +294,8 @@ void RecordedRun::print_outcome(const RunOutcome& outcome) {
     verdict = verdict_text(*doors_.rules, judgement);
   }
   if (doors_.lines() == nullptr) return;
-  print_run({outcome, config_, workload_->info(), *files_, order_.resume, verdict}, *doors_.lines(),
-            doors_.console);
+  print_run({outcome, config_, workload_->info(), *files_, has_weights, order_.resume, verdict},
+            *doors_.lines(), doors_.console);
 }
 
 void RecordedRun::write_trace() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <vector>
 
 #include "runner/base/error.h"
@@ -53,8 +54,15 @@ std::string ResultFiles::path(const char* ending) const {
 ResultFiles ResultFiles::claim(const std::string& folder) {
   base::make_folder(folder);
   const std::string owner = base::unique_token();
-  for (std::int64_t number = std::max(highest_number(folder), highest_number(folder + kCutOff)) + 1;
-       ; ++number) {
+  const std::int64_t highest = std::max(highest_number(folder), highest_number(folder + kCutOff));
+  for (std::int64_t before = highest;; ++before) {
+    if (before == std::numeric_limits<std::int64_t>::max()) {
+      throw base::DataError(
+          fmt::format("{}: expected numbers of results that another can follow, found {}: move its "
+                      "files away",
+                      folder, before));
+    }
+    const std::int64_t number = before + 1;
     const std::string path = fmt::format("{}/{}{}.txt", folder, kResultPrefix, number);
     if (!base::create_exclusively(path, owner)) continue;  // another run was faster
     return {folder, number, std::make_unique<mllog::FileSink>(path, mllog::LogFile::kClaimed)};

@@ -55,13 +55,12 @@ class Search {
         pass_over(folder + ": its run is finished");
         continue;
       }
-      FolderOwner other;
-      choice.lock = FolderLock::take(folder, wish_.owner, other);
-      if (choice.lock != nullptr) {
+      const auto other = owner_or_take(folder, choice.lock);
+      if (!other) {
         choice.candidates = resume_candidates(folder);
         return choice;
       }
-      pass_over(fmt::format("{}: {} saves its run there", folder, to_string(other)));
+      pass_over(fmt::format("{}: {} saves its run there", folder, to_string(*other)));
     }
     if (wish_.nothing_saved == NothingSaved::kBegin) return choice;
     if (folders.empty()) resume_candidates(wish_.path);  // throws
@@ -74,6 +73,14 @@ class Search {
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
+  /// The live run that owns `folder`; if there is none, takes it unless this only looks.
+  std::optional<FolderOwner> owner_or_take(const std::string& folder,
+                                           std::unique_ptr<FolderLock>& lock) const {
+    if (wish_.only_looks) return FolderLock::live_owner(folder);
+    FolderOwner other;
+    lock = FolderLock::take(folder, wish_.owner, other);
+    return lock != nullptr ? std::nullopt : std::optional(other);
+  }
   /// Whether the run saved in `folder` has this configuration, judged by its last readable
   /// checkpoint.
   bool suits(const std::string& folder) {
@@ -125,15 +132,21 @@ void require_equal(const ResumePoint& point, const std::string& what,
 
 }  // namespace
 
+ResumeChoice find_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
+                              std::vector<std::string>& passed_over) {
+  Search search(wish, format);
+  ResumeChoice choice = search.go();
+  passed_over = search.passed_over();
+  return choice;
+}
+
 ResumeChoice choose_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
                                 const Communicator& world, Console& console) {
   ResumeChoice choice;
   on_rank_0(world, [&] {
-    Search search(wish, format);
-    choice = search.go();
-    for (const std::string& why : search.passed_over()) {
-      console.warn(fmt::format("passed over: {}", why));
-    }
+    std::vector<std::string> passed_over;
+    choice = find_checkpoints(wish, format, passed_over);
+    for (const std::string& why : passed_over) console.warn(fmt::format("passed over: {}", why));
   });
   choice.candidates = broadcast(std::move(choice.candidates), world);
   return choice;

@@ -21,6 +21,7 @@ struct ResumeWish {
   nlohmann::json config;                         ///< resolved; a seed of 0 matches any seed
   std::vector<std::string> keys_without_effect;  ///< Workload::keys_without_effect()
   FolderOwner owner;                             ///< this run
+  bool only_looks = false;                       ///< takes no lock: ResumeChoice::lock stays null
 };
 
 struct ResumeChoice {
@@ -35,6 +36,11 @@ struct ResumeChoice {
 /// `wish` permits starting from scratch.
 ResumeChoice choose_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
                                 const Communicator& world, Console& console);
+
+/// Not collective. The same on one rank; throws the same as base::Error. `passed_over` receives why
+/// other runs were skipped.
+ResumeChoice find_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
+                              std::vector<std::string>& passed_over);
 
 struct ResumePoint {
   std::string path;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/printable.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -93,7 +94,8 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
                          around, clock);
   }
   const ExitCode code = verdict.refused ? ExitCode::kNonCompliant : ExitCode::kSuccess;
-  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads);
+  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads,
+                       parts.checkpoint_format);
   plan["rules"] = to_json(verdict);
   if (world.rank() != 0) return code;
   if (!options.json.empty()) {
@@ -156,6 +158,11 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
   const launch::Allocation allocation = launch::allocation_of(environment);
   const std::string nodes = launch::unused_nodes(allocation, topology.node_count);
   if (!nodes.empty()) console.warn(nodes);
+  if (!threads.limited_by.empty()) {
+    console.warn(
+        fmt::format("{}: OpenMP gives a rank {}, its CPUs allow more: unset it to use them",
+                    base::printable(threads.limited_by), base::counted(threads.threads, "thread")));
+  }
   if (config.threads > 0 || environment.contains("OMP_NUM_THREADS")) return;
   const std::int64_t machine = allowed_cpus();
   const std::int64_t for_job = allocation.node_cpus > 0 ? allocation.node_cpus : machine;

@@ -42,6 +42,9 @@ SubmissionConfig parse_submission(const base::ObjectReader& in) {
   return submission;
 }
 
+/// Times the steps of an epoch, they fit 64 bits.
+constexpr std::int64_t kMostEpochs = 1'000'000'000'000;
+
 EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epochs,
                                   std::int64_t evaluations_per_epoch) {
   EvaluationConfig evaluation;
@@ -128,7 +131,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                                 "seed of weights, shuffling and augmentation; 0: drawn from the "
                                 "operating system");
   config.epochs =
-      reader.required<std::int64_t>("epochs", "most epochs to train", base::at_least(1));
+      reader.required<std::int64_t>("epochs", "most epochs to train", base::within(1, kMostEpochs));
   const auto target = reader.object("target", "when a run has reached its end");
   config.target_quality = target.optional("quality", config.target_quality,
                                           "quality that ends the run; 0: the workload's own target",

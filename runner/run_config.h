@@ -85,7 +85,8 @@ std::vector<std::uint64_t> derive_seeds(std::uint64_t master, std::int64_t count
 /// others by one '-'.
 std::string sanitized(const std::string& text);
 
-/// Host name and short CPU name, such as "node7-xeon-platinum-8368".
+/// Within a scheduler's job the cluster's name, or "1x-xeon-platinum-8368" if it has none; else
+/// host name and short CPU name, such as "node7-xeon-platinum-8368".
 std::string default_system_name();
 
 }  // namespace runner

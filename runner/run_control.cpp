@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runner/agreed_error.h"
 #include "runner/votes.h"
 
 namespace runner {
@@ -30,6 +31,7 @@ void RunControl::resume() {
   run_.log.resumed(point->path, at);
   const Scope scope(run_.doors.telemetry, Subsystem::kCheckpoint);
   run_.workload.restore(*point->arrays, at.steps_done);
+  if (run_.doors.checkpointer != nullptr) run_.doors.checkpointer->note_whole(point->path);
   const std::int64_t period = run_.steps_between_evaluations();
   run_.outcome.epochs =
       run_.epochs_done(period > 0 ? at.steps_in_epoch % period : at.steps_in_epoch);
@@ -67,8 +69,9 @@ bool RunControl::goes_on(bool finite, double ns_per_step) {
   const RunDoors& doors = run_.doors;
   const bool wants_checkpoint = doors.checkpointer != nullptr && doors.checkpointer->wanted_here();
   const std::string broken = doors.rule_broken ? doors.rule_broken() : "";
-  const Votes votes = agree(doors.world, {finite, doors.stop_requested(), wants_checkpoint,
-                                          ns_per_step, !broken.empty()});
+  const Votes votes =
+      agree(doors.world, {finite, doors.stop_requested(), wants_checkpoint, ns_per_step,
+                          !broken.empty(), !run_.log.problem().empty()});
   checkpoint_wanted_ = checkpoint_wanted_ || votes.wants_checkpoint;
   if (votes.ns_per_step > 0) {
     steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / votes.ns_per_step));
@@ -77,11 +80,24 @@ bool RunControl::goes_on(bool finite, double ns_per_step) {
     return run_.end(RunStatus::kDiverged,
                     fmt::format("the loss is not finite at step {}", run_.at.steps_done));
   }
+  if (votes.lacks_records) end_without_log();
   if (votes.stop != StopSignal::kNone) return stop(votes.stop);
   if (votes.breaks_a_rule) {
     return run_.end(RunStatus::kRuleBroken, doors.world.broadcast("--rules strict: " + broken, 0));
   }
   return true;
+}
+
+void RunControl::end_without_log() {
+  std::string what = "the run is not saved";
+  try {
+    if (run_.doors.checkpointer != nullptr && run_.at.steps_done > saved_steps_) save();
+    if (saved_steps_ > 0) what = fmt::format("the run is saved after step {}", saved_steps_);
+  } catch (const AgreedError& e) {
+    run_.doors.console.warn(e.what());
+  }
+  const std::string problem = run_.doors.world.broadcast(run_.log.problem(), 0);
+  throw AgreedError(base::ExitCode::kSystem, fmt::format("{}; {}", problem, what));
 }
 
 bool RunControl::stop(StopSignal signal) {

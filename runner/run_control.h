@@ -23,6 +23,9 @@ class RunControl {
   void save_if_wanted();
   /// The number of steps, up to step `last` of the epoch, until ranks must agree or save.
   std::int64_t steps_to_next_cut(std::int64_t last) const;
+  /// For a log that lacks records: saves the run if its checkpoints' disk has room, and throws
+  /// AgreedError.
+  [[noreturn]] void end_without_log();
 
  private:
   void save();

@@ -40,7 +40,7 @@ void print_run(const FinishedRun& run, std::ostream& out, Console& console) {
   print_file("log:", run.files.log_path());
   print_file("config:", run.files.config_path());
   print_file("telemetry:", run.files.telemetry_path());
-  if (outcome.status != RunStatus::kDiverged) print_file("weights:", run.files.weights_path());
+  if (run.has_weights) print_file("weights:", run.files.weights_path());
   if (!run.verdict.empty()) {
     out << "rules:     " << run.verdict
         << (run.resume == nullptr ? "" : "; a resumed run cannot be submitted") << '\n';

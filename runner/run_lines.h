@@ -19,6 +19,7 @@ struct FinishedRun {
   const RunConfig& config;  ///< with the run's seed
   const WorkloadInfo& info;
   const ResultFiles& files;
+  bool has_weights = true;
   const ResumePoint* resume = nullptr;  ///< null: started from scratch
   std::string verdict;                  ///< the rules' verdict on its log; "": not judged
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "runner/mllog/keys.h"
 
@@ -113,7 +114,7 @@ void RunLog::run_start() { start(keys::kRunStart); }
 void RunLog::resumed(const std::string& checkpoint, const RunPosition& position) {
   Json metadata = epoch_metadata(position.epoch_num);
   metadata[keys::kStep] = position.steps_done;
-  metadata["checkpoint"] = checkpoint;
+  metadata[keys::kCheckpoint] = checkpoint;
   metadata["earlier_s"] = position.elapsed_s;
   event(keys::kResumed, true, metadata);
 }
@@ -171,23 +172,37 @@ bool RunLog::run_stop(const char* status, const std::string& reason) {
   is_stopped_ = true;
   Json metadata = {{keys::kStatus, status}};
   if (!reason.empty()) metadata["reason"] = reason;
-  writer_.end(keys::kRunStop, metadata);
+  attempt([&] { writer_.end(keys::kRunStop, metadata); });
   return true;
+}
+
+std::string RunLog::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+template <class Write>
+void RunLog::attempt(const Write& write) {
+  try {
+    write();
+  } catch (const base::SystemError& e) {
+    if (problem_.empty()) problem_ = e.what();
+  }
 }
 
 void RunLog::event(const std::string& key, const Json& value, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (!is_stopped_) writer_.event(key, value, metadata, where);
+  if (!is_stopped_) attempt([&] { writer_.event(key, value, metadata, where); });
 }
 
 void RunLog::start(const std::string& key, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (!is_stopped_) writer_.start(key, metadata, where);
+  if (!is_stopped_) attempt([&] { writer_.start(key, metadata, where); });
 }
 
 void RunLog::end(const std::string& key, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (!is_stopped_) writer_.end(key, metadata, where);
+  if (!is_stopped_) attempt([&] { writer_.end(key, metadata, where); });
 }
 
 }  // namespace runner

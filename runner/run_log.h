@@ -57,6 +57,8 @@ class RunLog {
   /// run_start yet. Returns whether this call wrote the record: only the first does, so that a
   /// failure handler may call it at any time and from any thread. Nothing is logged afterwards.
   bool run_stop(const char* status, const std::string& reason);
+  /// Why a record could not be written; "" if all were. Later ones are still tried.
+  std::string problem() const;
 
  private:
   using Where = std::source_location;
@@ -67,11 +69,15 @@ class RunLog {
              Where where = Where::current());
   void end(const std::string& key, const Json& metadata = Json::object(),
            Where where = Where::current());
+  /// Calls `write`, which writes a record, and keeps the message if it fails.
+  template <class Write>
+  void attempt(const Write& write);
   void log_target(const mllog::QualityTarget& target);
   void disclose(const RunConfig& config, const Disclosure& facts);
   mllog::LogWriter& writer_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool is_stopped_ = false;
+  std::string problem_;
 };
 
 }  // namespace runner

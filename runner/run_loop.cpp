@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 
 #include "runner/agreed_error.h"
+#include "runner/base/units.h"
 #include "runner/run_control.h"
 #include "runner/run_state.h"
 #include "runner/training_epochs.h"
@@ -20,6 +22,9 @@ class Run {
         last_words_(doors.watchdog,
                     [this](const std::string& reason) {
                       run_.log.run_stop("aborted", reason);
+                      if (const auto problem = run_.log.problem(); !problem.empty()) {
+                        throw base::SystemError(problem);
+                      }
                       if (run_.doors.on_failure) run_.doors.on_failure(reason);
                     }),
         control_(run_),
@@ -31,8 +36,9 @@ class Run {
   void initialize(const CacheClearing& caches);
   void train_and_evaluate();
   bool stage();  ///< false: the run is over
-  void log_stop(const std::string& reason) noexcept;
+  void log_stop(const std::string& reason);
   void finish();
+  void warn_of_clock() const;
 
   RunState run_;
   Watchdog::LastWords last_words_;
@@ -58,12 +64,12 @@ RunOutcome Run::go(const CacheClearing& caches) {
   return std::move(run_.outcome);
 }
 
-void Run::log_stop(const std::string& reason) noexcept {
-  try {
-    run_.log.run_stop("aborted", reason);
-  } catch (const std::exception& e) {
-    // The failure in progress takes precedence.
-    run_.doors.console.warn(fmt::format("the log is left without run_stop: {}", e.what()));
+void Run::log_stop(const std::string& reason) {
+  run_.log.run_stop("aborted", reason);
+  // The failure in progress takes precedence.
+  const std::string problem = run_.log.problem();
+  if (!problem.empty() && reason.find(problem) == std::string::npos) {
+    run_.doors.console.warn(fmt::format("the log lacks records: {}", problem));
   }
 }
 
@@ -120,15 +126,30 @@ bool Run::stage() {
 
 void Run::finish() {
   run_.outcome.run_s = run_.since_start_s() - run_.outcome.earlier_s;
-  const bool success = run_.outcome.status == RunStatus::kSuccess;
-  const bool is_stop_logged =
-      run_.log.run_stop(success ? "success" : "aborted", run_.outcome.reason);
+  const std::string problem = run_.log.problem();
+  const bool success = run_.outcome.status == RunStatus::kSuccess && problem.empty();
+  const bool is_stop_logged = run_.log.run_stop(success ? "success" : "aborted",
+                                                problem.empty() ? run_.outcome.reason : problem);
+  // There is no result without its log.
+  const std::int64_t lacks_records = run_.log.problem().empty() ? 0 : 1;
+  if (run_.doors.world.allreduce_max(lacks_records) != 0) control_.end_without_log();
   // The watchdog may have written run_stop first; the log then decides.
   const std::int64_t overtaken = run_.doors.world.rank() == 0 && !is_stop_logged ? 1 : 0;
   if (run_.doors.world.allreduce_max(overtaken) != 0 && success) {
     run_.end(RunStatus::kStopped, "ended by a signal");
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
+  warn_of_clock();
+}
+
+void Run::warn_of_clock() const {
+  constexpr double kLeastS = 0.5;
+  const double step_s = static_cast<double>(run_.doors.log.clock_step_ms()) / base::kMsPerSecond;
+  if (std::abs(step_s) < kLeastS) return;
+  run_.doors.console.warn(fmt::format(
+      "the calendar clock was set {} by {:.1f} s during the run: the log goes on by the steady "
+      "clock, so that its durations are right, but other hosts and files have other times",
+      step_s > 0.0 ? "forward" : "back", std::abs(step_s)));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Reports a run's progress.
 #include "runner/run_progress.h"
 
-#include <unistd.h>
-
 #include <cmath>
 
 namespace runner {
@@ -10,7 +8,7 @@ namespace runner {
 RunProgress::RunProgress(const RunDoors& doors, const std::string& workload) : doors_(doors) {
   status_.workload = workload;
   status_.host = doors.identity.host;
-  status_.process = getpid();
+  status_.process = base::this_process_identity();
   status_.ranks = doors.world.size();
 }
 

@@ -75,7 +75,7 @@ std::string to_text(const Attempt& attempt) {
 
 Attempt parse_attempt(const std::string& text, const std::string& path) {
   const Json json = base::parse_strict_json(text, path, base::JsonComments::kRefused);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;  // one can follow
   try {
     const base::ObjectReader in(json, path);
     in.required<std::int64_t>("schema", "of this file",

@@ -2,38 +2,23 @@
 #include "runner/set_owner.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/exclusive_file.h"
 #include "runner/base/printable.h"
-#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/launch/launcher.h"
 
 namespace runner {
-namespace {
-
-std::string kernel_here() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::error_code error;
-  const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
-  if (!(in >> boot) || error) return "";
-  return boot + " " + space.string();
-}
-
-}  // namespace
 
 SetOwner this_process() {
   SetOwner owner;
   owner.host = base::host_name();
-  owner.process = ::getpid();
-  if (const auto own = base::process_state(owner.process)) owner.process_start = own->start_ticks;
-  owner.kernel = kernel_here();
+  const base::ProcessIdentity own = base::this_process_identity();
+  owner.process = own.number;
+  owner.process_start = own.start_ticks;
+  owner.kernel = own.kernel;
   owner.job = launch::job_text(launch::allocation_of(launch::environment()));
   owner.token = base::unique_token();
   return owner;
@@ -57,13 +42,7 @@ SetOwner parse_owner(const base::ObjectReader& in) {
 }
 
 Life life_from_here(const SetOwner& owner) {
-  if (owner.kernel.empty() || owner.kernel != kernel_here()) return Life::kUnknown;
-  if (!base::is_alive(owner.process)) return Life::kDead;
-  const auto found = base::process_state(owner.process);
-  // The number may have been reused by another process.
-  const bool is_same =
-      !found || owner.process_start == 0 || found->start_ticks == owner.process_start;
-  return is_same ? Life::kAlive : Life::kDead;
+  return base::life_from_here({owner.process, owner.process_start, owner.kernel});
 }
 
 std::string to_text(const SetOwner& owner) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runner/base/object_reader.h"
+#include "runner/base/process_state.h"
 
 namespace runner {
 
@@ -25,8 +26,7 @@ nlohmann::json to_json(const SetOwner& owner);
 /// Throws ConfigError.
 SetOwner parse_owner(const base::ObjectReader& in);
 
-/// kUnknown: it runs where this process cannot look.
-enum class Life { kAlive, kDead, kUnknown };
+using base::Life;
 Life life_from_here(const SetOwner& owner);
 
 /// "process 17 on node3 (slurm 1234)".

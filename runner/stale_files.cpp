@@ -11,7 +11,6 @@
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
 #include "runner/base/process_state.h"
-#include "runner/base/system_facts.h"
 #include "runner/result_files.h"
 #include "runner/telemetry/live_status.h"
 
@@ -92,25 +91,14 @@ class Folder {
                  : std::chrono::duration_cast<std::chrono::seconds>(now_ - written);
   }
 
-  /// A run in another container with this host's name soon writes its live file again.
   bool is_dead(const fs::path& live_file) const {
-    const std::chrono::seconds silence = age(live_file);
-    if (silence > kSilentRun) return true;
+    if (age(live_file) > kSilentRun) return true;
     try {
       const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
-      if (status.host != base::host_name() || status.process <= 0) return false;
-      return !base::is_alive(status.process) || began_after(status.process, silence);
+      return base::life_from_here(status.process) == base::Life::kDead;
     } catch (const base::Error&) {
       return false;  // it is being written
     }
-  }
-
-  /// Whether the number was reused, as after a reboot: the process is younger than the last sign of
-  /// life.
-  static bool began_after(std::int64_t process, std::chrono::seconds silence) {
-    constexpr std::chrono::seconds kRounding(2);
-    const auto state = base::process_state(process);
-    return state && state->age_s < std::chrono::duration<double>(silence - kRounding).count();
   }
 
   /// Removes an unfinished file that was not written to for longer than `silence`.

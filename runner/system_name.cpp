@@ -50,14 +50,16 @@ std::string folder_name(const std::string& text) {
   return name;
 }
 
-std::string cluster_name() { return launch::allocation_of(launch::environment()).cluster; }
+launch::Allocation allocation() { return launch::allocation_of(launch::environment()); }
 
 }  // namespace
 
 std::string default_system_name() {
-  const std::string cluster = cluster_name();
-  if (!cluster.empty()) return folder_name(cluster);
+  const launch::Allocation job = allocation();
+  if (!job.cluster.empty()) return folder_name(job.cluster);
   const nlohmann::json facts = base::machine_facts();
+  // The jobs of an array run on different hosts, and are to find each other's results.
+  if (!job.scheduler.empty()) return shared_system_name(1, {text_fact(facts, kModel)});
   return folder_name(text_fact(facts, "host") + " " + short_cpu_name(text_fact(facts, kModel)));
 }
 
@@ -73,7 +75,7 @@ void name_system(RunConfig& config, const Communicator& world, const Topology& t
   const nlohmann::json given = config.reader.resolved();
   const nlohmann::json::json_pointer key("/results/system");
   const bool is_named = given.contains(key) && given[key] != "";
-  if (is_named || topology.node_count == 1 || !cluster_name().empty()) return;
+  if (is_named || topology.node_count == 1 || !allocation().cluster.empty()) return;
   // Other ranks than node leaders send nothing; a leader's model may be unknown.
   const bool leads = topology.is_node_leader();
   const auto models = world.gather(leads ? "=" + text_fact(base::machine_facts(), kModel) : "", 0);

@@ -12,6 +12,7 @@ struct Votes {
   bool wants_checkpoint = false;  ///< on at least one rank
   double ns_per_step = 0.0;       ///< mean over ranks
   bool breaks_a_rule = false;     ///< the log of a strict run breaks a rule; rank 0 decides
+  bool lacks_records = false;     ///< the log cannot be written; rank 0 knows
 };
 
 /// Collective. Returns the same votes on every rank, so that all decide alike.

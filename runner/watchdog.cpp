@@ -78,7 +78,7 @@ class Watchdog::Watcher {
     try {
       thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
     } catch (const std::system_error& e) {
-      throw base::SystemError(fmt::format("watchdog: cannot start a thread: {}", e.what()));
+      throw base::thread_error("watchdog", e);
     }
   }
 

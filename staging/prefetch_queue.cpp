@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/usable_cpus.h"
 
 namespace staging {
 
@@ -100,12 +101,14 @@ PrefetchQueue::PrefetchQueue(int threads, int depth, std::int64_t slots, std::in
     : state_(std::make_unique<State>(places(depth), slots, first, last, std::move(fill))) {
   try {
     for (int i = 0; i < std::max(threads, 1); ++i) {
-      state_->threads.emplace_back([state = state_.get()] { state->work(); });
+      state_->threads.emplace_back([state = state_.get()] {
+        base::use_process_cpus();
+        state->work();
+      });
     }
   } catch (const std::system_error& e) {
     state_->stop();
-    throw base::SystemError(
-        fmt::format("prefetch: cannot start {} threads: {}", threads, e.what()));
+    throw base::thread_error(fmt::format("prefetch, with {} threads", threads), e);
   }
 }
 

@@ -19,6 +19,7 @@ constexpr char kKeys[] = "runner/mllog/keys.h";
 /// Names also used in configurations, results, reports and system descriptions.
 const Names kSharedNames = {"accelerators_per_node",
                             "batchnorm_group_size",
+                            "checkpoint",
                             "config_filename",
                             "direction",
                             "dropout",

@@ -27,6 +27,8 @@ using report::optional_json;
 using Json = nlohmann::ordered_json;
 
 constexpr int kStatusSchema = 1;
+/// A run gives a sign of life every two seconds.
+constexpr double kLateS = 5.0;
 /// A silent run is followed for this long.
 constexpr double kGivenUpS = 600.0;
 
@@ -34,6 +36,9 @@ std::string state_text(const LiveRun& run) {
   std::string text = to_string(run.state);
   if (run.state == LiveState::kRunning && !run.phase.empty()) {
     text += fmt::format(": {} for {}", run.phase, duration_text(run.phase_s));
+    if (run.sign_of_life_s > kLateS) {
+      text += fmt::format(", last sign of life {} ago", duration_text(run.sign_of_life_s));
+    }
   }
   if (run.state == LiveState::kSilent) {
     text += fmt::format(": no sign of life for {}", duration_text(run.sign_of_life_s));

@@ -1,6 +1,8 @@
 // The facts of a set of runs on one system.
 #include "analysis/findings/system_facts_of.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -300,10 +302,35 @@ Value first_value(const std::vector<SetMember>& members, const std::string& key)
   return {};
 }
 
+/// Leaves out earlier parts of runs that were resumed.
+std::vector<SetMember> whole_runs(const std::vector<SetMember>& logs,
+                                  std::vector<Finding>& findings) {
+  const auto next = continuations(logs);
+  std::vector<SetMember> runs;
+  std::string first;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (!next[i]) {
+      runs.push_back(logs[i]);
+    } else if (first.empty()) {
+      first = fmt::format("{} goes on in {}", logs[i].file_name, logs[*next[i]].file_name);
+    }
+  }
+  const std::size_t parts = logs.size() - runs.size();
+  if (parts > 0) {
+    findings.push_back(
+        make_finding(Rule::kRunContinued, {},
+                     fmt::format("{} {} of resumed runs, first {}: not counted as {}", parts,
+                                 parts == 1 ? "earlier part" : "earlier parts", first,
+                                 parts == 1 ? "a run" : "runs")));
+  }
+  return runs;
+}
+
 }  // namespace
 
-SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>& members,
+SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>& logs,
                             std::vector<Finding>& findings) {
+  const std::vector<SetMember> members = whole_runs(logs, findings);
   SystemFacts system;
   system.weak = is_weak_folder(folder);
   system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));

@@ -45,10 +45,24 @@ std::map<std::string, std::string> comparable(const PastRun& run) {
   return settings;
 }
 
+/// Whether a later run went on with this one from a checkpoint: it has the same settings and seed.
+bool goes_on_later(const PastRun& run, const std::vector<PastRun>& runs) {
+  if (run.outcome != "aborted") return false;
+  const auto seed = run.settings.find("seed");
+  return seed != run.settings.end() && std::ranges::any_of(runs, [&](const PastRun& other) {
+           const auto same = other.settings.find("seed");
+           return other.resumed && other.started_ms > run.started_ms &&
+                  same != other.settings.end() && same->second == seed->second &&
+                  other.workload == run.workload && other.system == run.system &&
+                  comparable(other) == comparable(run);
+         });
+}
+
 std::vector<Kind> kinds_of(const std::vector<PastRun>& runs) {
   std::vector<Kind> kinds;
   for (const PastRun& run : runs) {
     if (run.revision.empty() || run.outcome == "incomplete" || run.resumed) continue;
+    if (goes_on_later(run, runs)) continue;
     auto settings = comparable(run);
     auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& one) {
       return one.workload == run.workload && one.system == run.system && one.settings == settings;

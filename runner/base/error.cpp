@@ -1,4 +1,4 @@
-// Messages for failures that have none of their own: errno and std::bad_alloc.
+// Messages for failures that have none of their own: errno, std::bad_alloc and std::system_error.
 #include "runner/base/error.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,18 @@ Failure failure_of(const std::exception& exception) {
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
     return {ExitCode::kSystem, out_of_memory()};
   }
+  // Of the standard library: threads that cannot be started, files that cannot be reached.
+  if (dynamic_cast<const std::system_error*>(&exception) != nullptr) {
+    return {ExitCode::kSystem, exception.what()};
+  }
   return {ExitCode::kInternal, exception.what()};
+}
+
+SystemError thread_error(const std::string& who, const std::system_error& error) {
+  return SystemError(fmt::format(
+      "{}: cannot start threads: {}; raise the limit of processes (ulimit -u, or pids.max "
+      "of the control group), or use fewer threads",
+      who, error.code().message()));
 }
 
 SystemError system_error(const std::string& message, int error_number) {

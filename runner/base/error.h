@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace base {
 
@@ -58,12 +59,15 @@ class SystemError : public Error {
 };
 
 /// The message and exit code for an exception: a base::Error's own; kSystem for std::bad_alloc,
-/// with memory figures; else kInternal.
+/// with memory figures, and for std::system_error; else kInternal.
 struct Failure {
   ExitCode code = ExitCode::kInternal;
   std::string message;
 };
 Failure failure_of(const std::exception& exception);
+
+/// SystemError for threads that the system refuses to start; `who` wants them.
+SystemError thread_error(const std::string& who, const std::system_error& error);
 
 /// SystemError with the text of `error_number` (an errno value) appended to `message`.
 SystemError system_error(const std::string& message, int error_number);

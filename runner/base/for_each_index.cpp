@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runner/base/system_facts.h"
+#include "runner/base/usable_cpus.h"
 
 namespace base {
 namespace {
@@ -60,7 +61,12 @@ void for_each_index(std::size_t count, int threads, const std::function<void(std
   Queue queue(count, work);
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 0; i < helpers; ++i) others.emplace_back([&queue] { queue.drain(); });
+    for (std::size_t i = 0; i < helpers; ++i) {
+      others.emplace_back([&queue] {
+        use_process_cpus();
+        queue.drain();
+      });
+    }
     queue.drain();
   }
   queue.rethrow();

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace base {
 namespace {
@@ -20,6 +22,15 @@ double since_boot_s() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kSPerNs;
+}
+
+std::string kernel_here() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::error_code error;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  if (!(in >> boot) || error) return "";
+  return boot + " " + space.string();
 }
 
 }  // namespace
@@ -46,6 +57,24 @@ bool is_alive(std::int64_t process) {
   // /proc may hide other users' processes: then we only know that the process exists.
   const auto found = process_state(process);
   return !found || (found->state != 'Z' && found->state != 'X');
+}
+
+ProcessIdentity this_process_identity() {
+  ProcessIdentity own;
+  own.number = ::getpid();
+  if (const auto state = process_state(own.number)) own.start_ticks = state->start_ticks;
+  own.kernel = kernel_here();
+  return own;
+}
+
+Life life_from_here(const ProcessIdentity& process) {
+  if (process.kernel.empty() || process.kernel != kernel_here()) return Life::kUnknown;
+  if (!is_alive(process.number)) return Life::kDead;
+  const auto found = process_state(process.number);
+  // The number may have been reused by another process.
+  const bool is_same =
+      !found || process.start_ticks == 0 || found->start_ticks == process.start_ticks;
+  return is_same ? Life::kAlive : Life::kDead;
 }
 
 }  // namespace base

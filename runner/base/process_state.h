@@ -1,8 +1,9 @@
-// The kernel's view of a process on this host.
+// The kernel's view of a process on this host, and how to recognise it from elsewhere.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace base {
 
@@ -19,5 +20,19 @@ std::optional<ProcessState> process_state(std::int64_t process);
 /// Whether the process exists and has not ended. A zombie has ended, even if its parent, or a
 /// container's first process, never reaps it.
 bool is_alive(std::int64_t process);
+
+/// Identifies a process for others. Its number alone may be reused, in a container or after a
+/// reboot.
+struct ProcessIdentity {
+  std::int64_t number = 0;
+  std::uint64_t start_ticks = 0;  ///< since boot; 0: unknown
+  std::string kernel;             ///< boot and process namespace; "" if unknown
+  bool operator==(const ProcessIdentity&) const = default;
+};
+ProcessIdentity this_process_identity();
+
+/// kUnknown: it runs where this process cannot look, as on another host or in another container.
+enum class Life { kAlive, kDead, kUnknown };
+Life life_from_here(const ProcessIdentity& process);
 
 }  // namespace base

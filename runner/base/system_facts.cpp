@@ -40,7 +40,7 @@ Json kernel() {
 }  // namespace
 
 int usable_cpus() {
-  int cpus = static_cast<int>(affinity_cpus().size());
+  int cpus = static_cast<int>(process_cpus().size());
   if (cpus == 0) cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return cut_by_quota(cpus, cgroup_limits("/"));
 }
@@ -53,7 +53,7 @@ std::string host_name() {
 
 Json machine_facts() {
   Json facts = machine_file_facts("/");
-  const std::vector<int> affinity = affinity_cpus();
+  const std::vector<int> affinity = process_cpus();
   facts[kAffinityKey] = affinity.empty() ? Json() : Json(cpu_ranges(affinity));
   facts[kUsableCpusKey] = usable_cpus();
   facts["cgroup"] = cgroup_facts(cgroup_limits("/"));

@@ -24,7 +24,7 @@ std::string host_name();
 /// git revision (with "-dirty"), version, compiler and build type, fixed at build time.
 nlohmann::json build_facts();
 /// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages,
-/// governor; ONEDNN_*/OMP_*/OMPI_* and scheduler variables; instruction set.
+/// governor; ONEDNN_*/OMP_*, Open MPI's and scheduler variables; instruction set.
 nlohmann::json machine_facts();
 /// Keys of machine_facts(): the host's name, and facts of a process rather than of its machine.
 inline constexpr char kHostKey[] = "host";

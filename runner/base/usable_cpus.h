@@ -10,6 +10,12 @@ namespace base {
 
 /// The CPU numbers of this thread's affinity mask, ascending; empty if it cannot be read.
 std::vector<int> affinity_cpus();
+/// The CPUs that this process may use, ascending; empty if unknown. With OMP_PROC_BIND and its
+/// like, OpenMP has bound the main thread to one of them before main(), and other threads inherit
+/// that.
+std::vector<int> process_cpus();
+/// Lets the calling thread, which is not OpenMP's, run on all of process_cpus().
+void use_process_cpus();
 /// Formats ascending CPU numbers as the kernel does: "0-3,8".
 std::string cpu_ranges(const std::vector<int>& cpus);
 /// `cpus` limited by the quota, rounded up; at least 1.

@@ -198,6 +198,11 @@ Findings judge_variables(const Environment& environment, std::int64_t threads, s
                               fmt::format("at least {} threads", threads),
                               "unset OMP_THREAD_LIMIT"));
   }
+  if (number(environment, "OMP_MAX_ACTIVE_LEVELS") == 0 && threads > 1) {
+    findings.push_back(openmp("OMP_MAX_ACTIVE_LEVELS", "0", Verdict::kError,
+                              fmt::format("at least 1 for {} threads", threads),
+                              "unset OMP_MAX_ACTIVE_LEVELS"));
+  }
   const std::string dynamic = variable(environment, "OMP_DYNAMIC");
   if (dynamic == "true" || dynamic == "TRUE" || dynamic == "1") {
     findings.push_back(openmp("OMP_DYNAMIC", dynamic, Verdict::kWarning,

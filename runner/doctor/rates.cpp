@@ -12,6 +12,7 @@
 
 #include "runner/base/clock.h"
 #include "runner/base/machine_files.h"
+#include "runner/base/usable_cpus.h"
 
 namespace doctor {
 namespace {
@@ -30,6 +31,7 @@ class Team {
   explicit Team(int threads) : meeting_(threads) {
     for (int thread = 1; thread < threads; ++thread) {
       threads_.emplace_back([this, thread] {
+        base::use_process_cpus();
         for (;;) {
           meeting_.arrive_and_wait();
           if (work_ == nullptr) return;

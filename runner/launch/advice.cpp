@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runner/base/printable.h"
+
 namespace launch {
 
 std::string unused_nodes(const Allocation& allocation, std::int64_t run_nodes) {
@@ -16,9 +18,28 @@ std::string unused_nodes(const Allocation& allocation, std::int64_t run_nodes) {
                      allocation.nodes, run_nodes, how);
 }
 
+namespace {
+
+/// Names the variable of OpenMP that lists fewer CPUs than there are; "" if none lists any.
+std::string cut_by_openmp(const Environment& environment, std::int64_t used, std::int64_t cpus) {
+  const std::string affinity = value_of(environment, "GOMP_CPU_AFFINITY");
+  const std::string places = value_of(environment, "OMP_PLACES");
+  std::string variable;
+  if (places.starts_with('{')) variable = "OMP_PLACES=" + places;
+  if (!affinity.empty()) variable = "GOMP_CPU_AFFINITY=" + affinity;
+  if (variable.empty()) return "";
+  return fmt::format("{}: leaves this run {} of {} CPUs: unset it, or name all of them",
+                     base::printable(variable), used, cpus);
+}
+
+}  // namespace
+
 std::string idle_cpus(const Environment& environment, std::int64_t node_ranks,
                       std::int64_t ranks_cpus, std::int64_t node_cpus) {
-  if (kind_of(environment) != LauncherKind::kMpirun || ranks_cpus >= node_cpus) return "";
+  if (ranks_cpus >= node_cpus) return "";
+  if (kind_of(environment) != LauncherKind::kMpirun) {
+    return cut_by_openmp(environment, ranks_cpus, node_cpus);
+  }
   const auto mapping = environment.find("OMPI_MCA_rmaps_base_mapping_policy");
   const bool chose_cpus =
       mapping != environment.end() && mapping->second.find("pe=") != std::string::npos;

@@ -11,9 +11,10 @@ namespace launch {
 /// Says that the job has more nodes than the run uses, and what to do; else "".
 std::string unused_nodes(const Allocation& allocation, std::int64_t run_nodes);
 
-/// Says that mpirun by default bound a node's ranks to fewer CPUs than the node has for them, and
-/// what to do; else "". The counts are of one node: its ranks, the CPUs that they may use together,
-/// and the CPUs that the job has there.
+/// Says that mpirun by default bound a node's ranks to fewer CPUs than the node has for them, or
+/// that OpenMP's variables list fewer CPUs, and what to do; else "". The counts
+/// are of one node: its ranks, the CPUs that they may use together, and the CPUs that the job has
+/// there.
 std::string idle_cpus(const Environment& environment, std::int64_t node_ranks,
                       std::int64_t ranks_cpus, std::int64_t node_cpus);
 

@@ -101,7 +101,7 @@ const std::vector<Names>& known_launchers() {
        "MPI_LOCALRANKID",
        "MPI_LOCALNRANKS",
        nullptr},
-      // Not SLURM_NTASKS: a batch script, which is no rank, has it too.
+      // Not SLURM_NTASKS, which is that of the job.
       {LauncherKind::kSrun,
        {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
        "SLURM_PROCID",
@@ -116,12 +116,41 @@ const std::vector<Names>& known_launchers() {
        nullptr,
        "PMI_LOCAL_SIZE",
        nullptr},
-      {LauncherKind::kPmix, {"PMIX_RANK"}, "PMIX_RANK", nullptr, nullptr, nullptr, nullptr}};
+      {LauncherKind::kHydra,
+       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+       "MV2_COMM_WORLD_RANK",
+       "MV2_COMM_WORLD_SIZE",
+       "MV2_COMM_WORLD_LOCAL_RANK",
+       "MV2_COMM_WORLD_LOCAL_SIZE",
+       nullptr},
+      {LauncherKind::kPmix, {"PMIX_RANK"}, "PMIX_RANK", nullptr, nullptr, nullptr, nullptr},
+      // A step whose other variables did not come through, as into a container.
+      {LauncherKind::kSrun,
+       {"SLURM_PROCID", "SLURM_NTASKS"},
+       "SLURM_PROCID",
+       "SLURM_NTASKS",
+       "SLURM_LOCALID",
+       nullptr,
+       nullptr},
+      {LauncherKind::kTorchrun,
+       {"TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE"},
+       "RANK",
+       "WORLD_SIZE",
+       "LOCAL_RANK",
+       "LOCAL_WORLD_SIZE",
+       nullptr}};
   return all;
+}
+
+/// A batch script has variables of tasks, but only those of the first one.
+bool is_batch_script(const Environment& environment) {
+  return !has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_JOB_ID") &&
+         value_of(environment, "SLURM_PROCID") == "0";
 }
 
 const Names* names_in(const Environment& environment) {
   for (const Names& names : known_launchers()) {
+    if (names.kind == LauncherKind::kSrun && is_batch_script(environment)) continue;
     bool is_known = true;
     for (const char* name : names.all_set) is_known = is_known && has(environment, name);
     if (is_known) return &names;
@@ -185,6 +214,8 @@ Launcher launcher_of(const Environment& environment) {
   launcher.local_rank = number(environment, names->local_rank);
   launcher.local_ranks = number(environment, names->local_ranks);
   launcher.nodes = number(environment, names->nodes);
+  const bool has_job = has(environment, "SLURM_JOB_ID") && !has(environment, "SLURM_STEP_ID");
+  launcher.rank_0_knows = launcher.ranks > 0 && !(launcher.kind == LauncherKind::kSrun && has_job);
   if (launcher.ranks > 0 && launcher.rank >= launcher.ranks) {
     throw base::ConfigError(
         fmt::format("environment: {}: expected less than the {} of {}, found {}", names->rank,
@@ -232,6 +263,8 @@ std::string name_of(LauncherKind kind) {
       return "jsrun";
     case LauncherKind::kPmix:
       return "a launcher with PMIx";
+    case LauncherKind::kTorchrun:
+      return "torchrun";
   }
   return "an unknown launcher";
 }
@@ -257,6 +290,11 @@ std::string start_problem(const Launcher& launcher, const std::string& library) 
 
 std::string size_problem(const Launcher& launcher, std::int64_t mpi_ranks,
                          const std::string& library) {
+  if (launcher.ranks == 0 && launcher.rank >= mpi_ranks) {
+    return fmt::format("{} started this process as rank {}, but MPI knows {} only: {}",
+                       name_of(launcher.kind), launcher.rank, base::counted(mpi_ranks, "rank"),
+                       remedy(launcher.kind, library));
+  }
   // The steps of a heterogeneous job report only their own tasks.
   if (launcher.ranks <= 1 || mpi_ranks >= launcher.ranks) return "";
   const std::string what =

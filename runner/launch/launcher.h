@@ -24,7 +24,8 @@ enum class LauncherKind {
   kPals,
   kPjm,
   kJsrun,
-  kPmix  ///< another launcher that supports PMIx
+  kPmix,     ///< another launcher that supports PMIx
+  kTorchrun  ///< PyTorch's, which starts no MPI jobs
 };
 
 /// The service by which MPI finds its peers.
@@ -37,6 +38,7 @@ struct Launcher {
   std::int64_t rank = 0, ranks = 0;
   std::int64_t local_rank = 0, local_ranks = 0;  ///< on this node
   std::int64_t nodes = 0;
+  bool rank_0_knows = true;  ///< whether rank 0's variables, too, tell that there are others
 };
 
 /// Throws ConfigError naming a variable that is not a number, or a rank that is not below the

@@ -119,5 +119,7 @@ inline constexpr char kDirection[] = "direction";
 inline constexpr char kStatus[] = "status";
 inline constexpr char kTensor[] = "tensor";
 inline constexpr char kStep[] = "step";
+/// Of kResumed: the path of the checkpoint.
+inline constexpr char kCheckpoint[] = "checkpoint";
 
 }  // namespace mllog::keys

@@ -34,9 +34,21 @@ void FileSink::write_line(const std::string& line) {
   while (!rest.empty()) {  // a signal or a full disk may cause a short write
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw base::system_error(path_ + ": cannot write the log", errno);
+    if (written < 0) {
+      const int error = errno;
+      remove_end(text.size() - rest.size());
+      throw base::system_error(path_ + ": cannot write the log", error);
+    }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+/// Half a record would be taken for damage.
+void FileSink::remove_end(std::size_t bytes) {
+  struct stat state {};
+  if (bytes == 0 || ::fstat(file_.get(), &state) != 0) return;
+  [[maybe_unused]] const int failed =
+      ::ftruncate(file_.get(), state.st_size - static_cast<off_t>(bytes));
 }
 
 void FileSink::sync() {
@@ -55,7 +67,13 @@ void FileSink::require_in_place() const {
                           "another; it was removed or renamed while the run went on");
 }
 
-LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock) : sink_(sink), clock_(clock) {}
+LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock)
+    : sink_(sink), clock_(clock), began_ms_(clock.unix_ms()), began_ns_(clock.steady_ns()) {}
+
+std::int64_t LogWriter::time_ms() const {
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  return began_ms_ + (clock_.steady_ns() - began_ns_) / kNsPerMs;
+}
 
 void LogWriter::event(const std::string& key, const Json& value, const Json& metadata,
                       std::source_location where) {
@@ -79,9 +97,8 @@ void LogWriter::write(const char* event_type, const std::string& key, const Json
   }
   Json all = {{"file", path_in_project(where.file_name())}, {"lineno", where.line()}};
   all.update(metadata);
-  const Json record = {{"namespace", ""},          {"time_ms", clock_.unix_ms()},
-                       {"event_type", event_type}, {"key", key},
-                       {"value", value},           {"metadata", all}};
+  const Json record = {{"namespace", ""}, {"time_ms", time_ms()}, {"event_type", event_type},
+                       {"key", key},      {"value", value},       {"metadata", all}};
   sink_->write_line(":::MLLOG " + to_python_json(record));
 }
 

@@ -2,6 +2,7 @@
 // returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <source_location>
@@ -25,8 +26,8 @@ class RecordSink {
 /// truncated.
 enum class LogFile { kNew, kClaimed };
 
-/// A file with one write(2) per record, so that a crash of the process loses no record. Call sync()
-/// for fsync. Throws SystemError naming the path.
+/// A file with one write(2) per record, so that a crash of the process loses no record, and a full
+/// disk leaves whole ones. Call sync() for fsync. Throws SystemError naming the path.
 class FileSink final : public RecordSink {
  public:
   explicit FileSink(const std::string& path, LogFile state = LogFile::kNew);
@@ -37,13 +38,15 @@ class FileSink final : public RecordSink {
   void require_in_place() const;
 
  private:
+  void remove_end(std::size_t bytes);
   std::string path_;
   base::Descriptor file_;
 };
 
-/// One MLPerf log. Format as in mlcommons/logging: members namespace, time_ms, event_type, key,
-/// value, metadata (file, lineno, then the caller's), separators ", " and ": ", non-ASCII as
-/// \uXXXX, NaN and infinities as bare tokens.
+/// One MLPerf log. Its times begin with the calendar's and go on by the steady clock, so that
+/// durations are right even if the calendar clock is set. Format as in mlcommons/logging: members
+/// namespace, time_ms, event_type, key, value, metadata (file, lineno, then the caller's),
+/// separators ", " and ": ", non-ASCII as \uXXXX, NaN and infinities as bare tokens.
 class LogWriter {
  public:
   using Json = nlohmann::ordered_json;
@@ -57,11 +60,17 @@ class LogWriter {
   void end(const std::string& key, const Json& metadata = Json::object(),
            std::source_location where = std::source_location::current());
 
+  /// Milliseconds by which the calendar clock was set since this object was created: positive if it
+  /// is ahead of the log.
+  std::int64_t clock_step_ms() const { return clock_.unix_ms() - time_ms(); }
+
  private:
+  std::int64_t time_ms() const;
   void write(const char* event_type, const std::string& key, const Json& value,
              const Json& metadata, const std::source_location& where);
   RecordSink* sink_;
   const base::Clock& clock_;
+  const std::int64_t began_ms_, began_ns_;  ///< on the calendar and on the steady clock
 };
 
 }  // namespace mllog

@@ -11,6 +11,7 @@
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kLiveSchema = 1;
+constexpr int kLiveSchema = 2;
 /// Minimum time between two writes, as a fraction of the period.
 constexpr double kSoonest = 0.1;
 
@@ -35,7 +36,9 @@ std::string text_of(const LiveStatus& status) {
   const Json json = {{"schema", kLiveSchema},
                      {"workload", status.workload},
                      {"host", status.host},
-                     {"process", status.process},
+                     {"process", status.process.number},
+                     {"process_start", status.process.start_ticks},
+                     {"kernel", status.process.kernel},
                      {"ranks", status.ranks},
                      {"phase", status.phase},
                      {"phase_since_ms", status.phase_since_ms},
@@ -103,7 +106,9 @@ LiveStatus parse_live_status(const std::string& text, const std::string& name) {
   LiveStatus status;
   status.workload = member("workload").text();
   status.host = member("host").text();
-  status.process = member("process").count();
+  status.process.number = member("process").count();
+  status.process.start_ticks = static_cast<std::uint64_t>(member("process_start").count());
+  status.process.kernel = member("kernel").text();
   status.ranks = member("ranks").count();
   status.phase = member("phase").text();
   status.phase_since_ms = member("phase_since_ms").count();
@@ -183,7 +188,11 @@ struct LiveStatusFile::State {
 
 LiveStatusFile::LiveStatusFile(std::string path, const base::Clock& clock, double period_s)
     : state_(std::make_unique<State>(std::move(path), clock, period_s)) {
-  state_->thread = std::thread([state = state_.get()] { state->work(); });
+  try {
+    state_->thread = std::thread([state = state_.get()] { state->work(); });
+  } catch (const std::system_error& e) {
+    state_->fail(state_->path + ": cannot start the thread that writes it: " + e.what());
+  }
 }
 
 LiveStatusFile::~LiveStatusFile() {
@@ -192,7 +201,7 @@ LiveStatusFile::~LiveStatusFile() {
     state_->ending = true;
   }
   state_->changed.notify_all();
-  state_->thread.join();
+  if (state_->thread.joinable()) state_->thread.join();
   std::remove(state_->path.c_str());
   std::remove((state_->path + ".new").c_str());
 }

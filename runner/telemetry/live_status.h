@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runner/base/clock.h"
+#include "runner/base/process_state.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace telemetry {
@@ -16,7 +17,8 @@ namespace telemetry {
 /// Times are calendar milliseconds. Durations in seconds are rank 0's.
 struct LiveStatus {
   std::string workload, host, phase;
-  std::int64_t process = 0, ranks = 1;
+  base::ProcessIdentity process;
+  std::int64_t ranks = 1;
   /// The last update, the writing thread's last sign of life, and the start of the phase.
   std::int64_t updated_ms = 0, alive_ms = 0, phase_since_ms = 0;
   std::int64_t epoch_num = 0, epochs = 0;        ///< the current epoch, and the limit

@@ -264,6 +264,14 @@ void add_sets(std::map<std::string, Spoilt>& all) {
   all["seed-repeated"] = submission(10, [](Log& log, int i) {
     if (i == 1) set(log, "seed", 0);
   });
+  all["run-continued"] = submission(10, [](Log& log, int i) {
+    if (i == 0) log.erase("run_stop");
+    if (i != 1) return;
+    log.insert_after(
+        "run_start",
+        own_log::record(1001, "resumed", true,
+                        {{"checkpoint", "r/result_0.checkpoints/checkpoint_0001_step_5.h5"}}));
+  });
   all["run-repeated"] = made_sets::submissions({{"hpc_v1.0/a", {1, 1}}});
   all["run-resubmitted"] = made_sets::submissions({{"hpc_v1.0/a", {1}}, {"hpc_v2.0/a", {1}}});
   all["resubmission-differs"] =

@@ -158,6 +158,33 @@ TEST(System, CountsAResumedRunForNoSuccess) {
   EXPECT_DOUBLE_EQ(*system.ttt_mean_s, 1.5);
 }
 
+TEST(System, CountsTheLogsOfAResumedRunOnce) {
+  // A run in three parts, one that succeeds, and one that is aborted for good.
+  std::vector<RunFacts> runs = facts_of_runs({-10.0, -20.0, 30.0, 40.0, -50.0});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].run_start_ms = 1e5 * static_cast<double>(i);
+    if (i != 1 && i != 2) continue;
+    runs[i].resumed = true;
+    runs[i].resumed_from = "results/box/toy/result_0.checkpoints/checkpoint_0003_step_5.h5";
+  }
+  std::vector<SetMember> members;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    members.push_back({"result_" + std::to_string(i) + ".txt", &runs[i]});
+  }
+  const auto next = analysis::continuations(members);
+  EXPECT_EQ(next[0], 1u);
+  EXPECT_EQ(next[1], 2u);
+  for (const std::size_t last : {2, 3, 4}) EXPECT_FALSE(next[last]);
+  std::vector<analysis::Finding> findings;
+  const SystemFacts system = analysis::system_facts_of("/no/such", members, findings);
+  EXPECT_EQ(system.runs, 3);
+  EXPECT_EQ(system.successful, 1);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].text,
+            "2 earlier parts of resumed runs, first result_0.txt goes on in result_1.txt: not "
+            "counted as runs");
+}
+
 TEST(System, WithoutASuccessHasNoTimes) {
   const SystemFacts system = system_of({-1, -2});
   EXPECT_EQ(system.failed, 2);

@@ -97,6 +97,21 @@ TEST_F(BadInput, WeightsOfAnotherModel) {
                HasSubstr(": expected floating point of shape ["), HasSubstr("], found [")));
 }
 
+/// The only step's loss is finite; the weights after it are not.
+TEST_F(BadInput, OneStepThatDiverges) {
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = run(
+        [](json& c) {
+          c["training"]["global_batch_size"] = 12;
+          c["schedule"]["learning_rate"] = 1e38;
+        },
+        before);
+    expect(ended, kTargetMissed, HasSubstr("the quality is not finite after epoch 1/1"));
+    EXPECT_THAT(ended.out, HasSubstr("value=none unit=s status=diverged quality=nan"));
+    fs::remove_all(folder_ / "results");
+  }
+}
+
 TEST_F(BadInput, LabelOutOfRange) {
   const fs::path flat = folder_ / "flat";
   fs::create_directory(flat);
@@ -155,6 +170,26 @@ TEST_F(BadInput, DiskFullWhileLogging) {
   }
 }
 
+TEST_F(BadInput, DiskFullWhileLoggingWithRoomForCheckpointsElsewhere) {
+  const auto long_run = [this](json& c) {
+    c["epochs"] = 200;
+    c["target"] = {{"quality", 2.0}};
+    c["checkpoint"] = {{"directory", (folder_ / "saved").string()}};
+  };
+  for (const std::string& launcher : {std::string(), mpirun_in_little_room(2)}) {
+    fs::remove_all(folder_ / "results");
+    const Ended ended = run(long_run, with_room(folder_ / "results", 60000) + launcher);
+    expect(ended, kSystem,
+           testing::ContainsRegex("cannot write the log: No space left on device; the run is saved "
+                                  "after step [1-9]"));
+    EXPECT_EQ(content(result("1.txt")).back(), '\n');
+    const Ended resumed =
+        run(long_run, launcher.empty() ? "" : mpirun(2), "--resume --set epochs=201");
+    expect(resumed, kTargetMissed, HasSubstr("resumed after step "));
+    fs::remove_all(folder_ / "saved");
+  }
+}
+
 TEST_F(BadInput, LogRenamedInTheRun) {
   json endless = config();
   endless["epochs"] = 100000;
@@ -177,6 +212,7 @@ TEST_F(BadInput, DiskFullWhileSavingWeights) {
          AllOf(HasSubstr("result_1.weights.h5"), HasSubstr("No space left on device")));
   EXPECT_FALSE(fs::exists(result("1.weights.h5")));
   EXPECT_TRUE(fs::exists(result("1.telemetry.json")));
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("RESULT benchmark=resnet"), Not(HasSubstr("weights:"))));
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit
@@ -219,7 +255,10 @@ TEST_F(BadInput, SmallTmpfs) {
   const SmallDisk near(folder_ / "near", "size=64k"), results(folder_ / "results", "size=8k");
   if (!near.is_mounted() || !results.is_mounted()) GTEST_SKIP() << kNoMount;
   const Ended logging = run([](json&) {});
-  expect(logging, kSystem, HasSubstr("No space left on device"));
+  expect(
+      logging, kSystem,
+      AllOf(HasSubstr("free bytes for what the run will write ("), HasSubstr(" of weights in ")));
+  EXPECT_FALSE(fs::exists(result("1.txt")));
   const Ended staging = run([&](json& c) { c["results"]["directory"] = (folder_ / "r").string(); });
   expect(staging, kSystem,
          AllOf(HasSubstr("/near: node 0 ("), HasSubstr("staging needs "), HasSubstr("of memory")));
@@ -240,7 +279,7 @@ TEST_F(BadInput, TooLittleSharedMemory) {
 }
 
 TEST_F(BadInput, ReadOnlyTmpfs) {
-  const SmallDisk results(folder_ / "results", "size=64k", MS_RDONLY);
+  const SmallDisk results(folder_ / "results", "size=4m", MS_RDONLY);
   if (!results.is_mounted()) GTEST_SKIP() << kNoMount;
   expect(run([](json&) {}), kSystem,
          AllOf(HasSubstr((folder_ / "results").string()), HasSubstr("Read-only file system")));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+bool all_whole(const std::string& /*name*/) { return true; }
 
 class CheckpointFolder : public testing::Test {
  protected:
@@ -53,7 +56,7 @@ TEST_F(CheckpointFolder, KeepsTheLastAndNothingUnfinished) {
   for (int n = 1; n <= 5; ++n) put(n, n * 10);
   folder_.write("checkpoint_0006_step_60.h5.part", "half");
   folder_.write("notes.txt", "mine");
-  EXPECT_EQ(prune_checkpoints(folder(), 2), "");
+  EXPECT_EQ(prune_checkpoints(folder(), 2, all_whole), "");
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder())) {
     left.push_back(entry.path().filename());
@@ -66,8 +69,31 @@ TEST_F(CheckpointFolder, KeepsWhatWasWrittenLastThoughItsStepIsLower) {
   put(1, 100);
   put(2, 200);
   const std::string latest = put(3, 150);  // resumed from step 100
-  EXPECT_EQ(prune_checkpoints(folder(), 1), "");
+  EXPECT_EQ(prune_checkpoints(folder(), 1, all_whole), "");
   EXPECT_THAT(resume_candidates(folder()), ElementsAre(latest));
+}
+
+TEST_F(CheckpointFolder, KeepsAsManyWholeOnesPastADamagedOne) {
+  const std::string good = put(5, 50), damaged = put(6, 60), next = put(7, 70);
+  const auto is_whole = [&](const std::string& name) {
+    return name != fs::path(damaged).filename();
+  };
+  put(4, 40);
+  EXPECT_EQ(prune_checkpoints(folder(), 2, is_whole), "");
+  EXPECT_THAT(resume_candidates(folder()), ElementsAre(next, damaged, good));
+  const std::string last = put(8, 80);
+  EXPECT_EQ(prune_checkpoints(folder(), 2, is_whole), "");
+  EXPECT_THAT(resume_candidates(folder()), ElementsAre(last, next));
+}
+
+TEST_F(CheckpointFolder, NumbersTheNextOneIfItCan) {
+  EXPECT_EQ(next_checkpoint_number(folder()), 1);
+  put(41, 5);
+  EXPECT_EQ(next_checkpoint_number(folder()), 42);
+  const std::string last = put(std::numeric_limits<std::int64_t>::max(), 5);
+  EXPECT_THAT(
+      base::thrown_message<base::DataError>([&] { (void)next_checkpoint_number(folder()); }),
+      HasSubstr(last + ": expected a number that another checkpoint can follow"));
 }
 
 TEST_F(CheckpointFolder, ResumesFromAFileAlone) {

@@ -67,6 +67,20 @@ TEST_F(FolderLockTest, IsForOneRunAndGoesWithIt) {
   EXPECT_NE(take(), nullptr);
 }
 
+TEST_F(FolderLockTest, IsLookedAtWithoutBeingTaken) {
+  EXPECT_FALSE(FolderLock::live_owner(folder()));
+  EXPECT_FALSE(fs::exists(folder()));
+  auto lock = take();
+  ASSERT_NE(lock, nullptr);
+  const auto owner = FolderLock::live_owner(folder());
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(owner->process, ::getpid());
+  lock->require_ours();
+  lock.reset();
+  die_with_it(base::host_name());
+  EXPECT_FALSE(FolderLock::live_owner(folder(), 0.6));
+}
+
 TEST_F(FolderLockTest, IsHeldByAnotherProcessUntilThatIsKilled) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

@@ -24,7 +24,7 @@ class LineSink final : public mllog::RecordSink {
 
 class DateClock final : public base::Clock {
  public:
-  std::int64_t steady_ns() const override { return 0; }
+  std::int64_t steady_ns() const override { return ms * 1'000'000; }
   std::int64_t unix_ms() const override { return ms; }
   std::int64_t ms = 1'717'000'000'000;  // May 2024
 };

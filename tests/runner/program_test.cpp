@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "runner/toy_run.h"
 #include "telemetry_account.h"
@@ -181,6 +182,21 @@ TEST_F(ProgramTest, PlansWithoutWritingAnything) {
           "--set target.quality=0.3 " +
           config());
   EXPECT_THAT(json::parse(closed.out)["rules"]["findings"].dump(), HasSubstr("/target/quality"));
+}
+
+TEST_F(ProgramTest, PlansAnyNumberOfEpochsAtOnce) {
+  const auto plan = [this](const std::string& overrides) {
+    const Ended ended = toy("run --dry-run --json - " + config() + overrides);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_LT(ended.seconds, 20.0);
+    return json::parse(ended.out)["schedule"]["evaluations_at_most"];
+  };
+  EXPECT_EQ(plan(" --set epochs=4294967296"), 4294967296);
+  EXPECT_EQ(plan(" --set epochs=4294967296 --set evaluation.every_epochs=4 --set "
+                 "evaluation.offset_epochs=3"),
+            1073741824);
+  EXPECT_EQ(plan(" --set epochs=10 --set evaluation.every_epochs=4"), 2);
+  EXPECT_EQ(toy("run --dry-run " + config() + " --set epochs=9223372036854775807").status, 2);
 }
 
 TEST_F(ProgramTest, EstimatesTimeFromAnEarlierRunOfTheSameWorkOnly) {
@@ -362,6 +378,52 @@ TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {
   const Ended run = toy_on(2, "run " + config({{"threads", 4096}}));
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.err, ContainsRegex("WARNING: 8192 threads on [0-9]+ CPUs of node [^ ]+: times"));
+}
+
+TEST_F(ProgramTest, GoesOnWhenTheReaderOfItsMessagesIsGone) {
+  const std::string status = (folder_ / "status").string();
+  shell("{ { " TOY_PROGRAM " run " + config({{"model", {{"step_ms", 5}}}}) + "; echo $? >" +
+        status + "; } 2>&1 1>/dev/null | head -c 1; }");
+  EXPECT_EQ(content(status), "0\n");
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_stop\""));
+  EXPECT_TRUE(fs::exists(result("1.weights.h5")));
+}
+
+TEST_F(ProgramTest, WritesNoMessagesIntoFilesWhenItsStreamsAreClosed) {
+  const Ended run = shell("sh -c '" TOY_PROGRAM " run " + config() + " <&- 2>&-'");
+  EXPECT_EQ(run.status, 0);
+  std::istringstream log(content(result("1.txt")));
+  for (std::string line; std::getline(log, line);) EXPECT_THAT(line, HasSubstr(":::MLLOG {"));
+}
+
+TEST_F(ProgramTest, RefusesLoneProcessesThatWereToBeOneJob) {
+  const std::vector<std::pair<std::string, std::string>> launchers = {
+      {"SLURM_NTASKS=2 SLURM_PROCID=", "srun --mpi"},
+      {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=", "start it by"}};
+  for (const auto& [variables, remedy] : launchers) {
+    for (const std::string rank : {"0", "1"}) {
+      const Ended run = shell("env " + variables + rank + " " TOY_PROGRAM " run " + config());
+      EXPECT_EQ(run.status, 4) << variables << rank << run.err;
+      EXPECT_THAT(run.err, rank == "0" ? HasSubstr(remedy) : HasSubstr(""));
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
+TEST_F(ProgramTest, NamesTheVariableThatTakesThreadsFromARun) {
+  const auto run = [this](const std::string& variables, int threads) {
+    return shell("env -u OMP_NUM_THREADS " + variables + " " TOY_PROGRAM " run " +
+                 config({{"threads", threads}}));
+  };
+  for (const std::string variable : {"OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0"}) {
+    EXPECT_THAT(run(variable, 0).err, HasSubstr(variable + ": OpenMP gives a rank 1 thread,"));
+    EXPECT_THAT(run(variable, 1).err, Not(HasSubstr(variable)));
+  }
+  EXPECT_THAT(run("GOMP_CPU_AFFINITY=0", 0).err,
+              HasSubstr("GOMP_CPU_AFFINITY=0: leaves this run 1 of "));
+  for (const int threads : {0, 2}) {
+    EXPECT_THAT(run("OMP_PROC_BIND=close", threads).err, Not(HasSubstr("WARNING")));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "launch_with_faults.h"
@@ -130,9 +131,29 @@ TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("going on with the checkpoint before"));
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=60"));
+  // Two whole ones stay, and the damaged one does not count.
+  EXPECT_THAT(saved(),
+              testing::ElementsAre("checkpoint_0003_step_60.h5", "checkpoint_0004_step_80.h5",
+                                   "checkpoint_0005_step_80.h5"));
   const Ended refused = toy_on(2, "run " + saving + " --resume " + (folder_ / "toy.json").string());
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("toy.json: expected a checkpoint"));
+}
+
+TEST_F(ResumeProgram, RefusesNumbersThatNoneCanFollowBeforeItTrains) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy_on(1, "run " + saving + " --set model.kill_at_step=25").status,
+            outside::kKilledStatus);
+  const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
+  fs::rename(results("result_1.checkpoints/checkpoint_0001_step_20.h5"),
+             results("result_1.checkpoints/checkpoint_" + most + "_step_20.h5"));
+  const Ended resumed = toy_on(1, "run " + saving + " --resume");
+  EXPECT_EQ(resumed.status, 3) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("checkpoint_" + most + "_step_20.h5: expected a number"));
+  std::ofstream(results("result_" + most + ".txt")) << "x";
+  const Ended claimed = toy_on(1, "run " + saving);
+  EXPECT_EQ(claimed.status, 3) << claimed.err;
+  EXPECT_THAT(claimed.err, HasSubstr("found " + most));
 }
 
 TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
@@ -160,6 +181,9 @@ TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
             outside::kKilledStatus);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set seed=6").status, 6);
   ASSERT_EQ(toy_on(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
+  const Ended planned = toy_on(1, "run --dry-run --json - " + saving + " --resume");
+  EXPECT_EQ(json::parse(planned.out)["checkpoint"]["resume_from"],
+            results("result_1.checkpoints/checkpoint_0001_step_20.h5").string());
   const Ended resumed = toy_on(1, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
@@ -206,6 +230,9 @@ TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("process " + std::to_string(first.process)));
   EXPECT_THAT(refused.err, HasSubstr("saves its run there"));
+  const Ended planned = second("--resume --dry-run");
+  EXPECT_EQ(planned.status, 3);
+  EXPECT_THAT(planned.err, HasSubstr("saves its run there"));
   EXPECT_EQ(second("--resume-or-start").status, 6);
   EXPECT_EQ(saved("result_2.checkpoints").size(), 2U);
   EXPECT_EQ(saved().size(), 2U);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -38,6 +39,16 @@ TEST(RunConfig, TakesDefaultsForAllButWorkloadAndEpochs) {
   EXPECT_EQ(config.submission.division, "open");
   EXPECT_EQ(config.clear_caches, "auto");
   EXPECT_FALSE(config.system_name.empty());
+}
+
+TEST(DefaultSystemName, DoesNotDependOnTheHostWithinAJob) {
+  ::setenv("SLURM_JOB_ID", "17", 1);
+  ::unsetenv("SLURM_CLUSTER_NAME");
+  EXPECT_THAT(default_system_name(), testing::StartsWith("1x"));
+  ::setenv("SLURM_CLUSTER_NAME", "Hawk", 1);
+  EXPECT_EQ(default_system_name(), "hawk");
+  ::unsetenv("SLURM_CLUSTER_NAME");
+  ::unsetenv("SLURM_JOB_ID");
 }
 
 TEST(RunConfig, ReadsEveryKeyItNames) {

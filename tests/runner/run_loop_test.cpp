@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <csignal>
 #include <sstream>
 
@@ -26,6 +27,17 @@ class LineSink final : public mllog::RecordSink {
  public:
   void write_line(const std::string& line) override { lines.push_back(line); }
   std::vector<std::string> lines;
+};
+
+/// The machine's clock, whose calendar can be set.
+class SetClock final : public base::Clock {
+ public:
+  std::int64_t steady_ns() const override { return clock_.steady_ns(); }
+  std::int64_t unix_ms() const override { return clock_.unix_ms() + set_ms; }
+  std::atomic<std::int64_t> set_ms = 0;
+
+ private:
+  base::SystemClock clock_;
 };
 
 /// One run with its dependencies; only rank 0's log has lines.
@@ -73,7 +85,7 @@ struct Bench {
     return json();
   }
 
-  base::SystemClock clock;
+  SetClock clock;
   Communicator world = Communicator::world();
   Topology topology = discover_topology(world);
   telemetry::Telemetry telemetry{clock};
@@ -109,6 +121,22 @@ TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
   for (int epoch = 2; epoch <= 5; ++epoch) append(expected, kEpoch);
   append(expected, {"eval_start", "eval_stop", "eval_accuracy", "block_stop", "run_stop"});
   EXPECT_EQ(bench.keys(), expected);
+}
+
+TEST(RunOnce, LogsItsOwnDurationWhenTheCalendarClockIsSet) {
+  for (const std::int64_t set_ms : {std::int64_t{3'600'000}, std::int64_t{-3'600'000}}) {
+    Bench bench;
+    bench.script.at_step = [&](std::int64_t step) {
+      if (step == 15) bench.clock.set_ms = set_ms;
+    };
+    const RunOutcome outcome = bench.run();
+    if (bench.world.rank() != 0) continue;
+    const auto time_ms = [&](const char* key) { return bench.first(key)["time_ms"].get<double>(); };
+    EXPECT_NEAR(time_ms("run_stop") - time_ms("run_start"), 1000.0 * outcome.run_s, 50.0);
+    EXPECT_THAT(bench.stderr_text.str(),
+                HasSubstr(std::string("the calendar clock was set ") +
+                          (set_ms > 0 ? "forward" : "back") + " by 3600.0 s"));
+  }
 }
 
 TEST(RunOnce, GivesRecordsTheirMetadata) {

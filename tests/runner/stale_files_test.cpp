@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/telemetry/live_status.h"
@@ -35,7 +36,7 @@ class StaleFiles : public testing::Test {
     return path;
   }
   /// The live file of run `number`, as the program writes it.
-  fs::path put_live(int number, const std::string& host, std::int64_t process,
+  fs::path put_live(int number, const base::ProcessIdentity& process,
                     std::chrono::seconds age = std::chrono::seconds(0)) const {
     const fs::path path = folder_.path() / ("result_" + std::to_string(number) + ".live.json");
     const fs::path copy = folder_.path() / "copy";
@@ -43,7 +44,7 @@ class StaleFiles : public testing::Test {
       const base::SystemClock clock;
       telemetry::LiveStatusFile file(path.string(), clock, 0.01);
       telemetry::LiveStatus status;
-      status.host = host;
+      status.host = base::host_name();
       status.process = process;
       file.publish(status);
       while (!fs::exists(path)) ::usleep(1000);
@@ -55,12 +56,16 @@ class StaleFiles : public testing::Test {
   }
   void clean() const { remove_stale_files((folder_.path() / "result_9.txt").string()); }
 
+  const std::string kernel_ = base::this_process_identity().kernel;
+  const base::ProcessIdentity dead_ = {kNoProcess, 0, kernel_};
+  /// In another container, which may have the same host name.
+  const base::ProcessIdentity elsewhere_ = {kNoProcess, 0, "elsewhere"};
   const base::TemporaryDirectory folder_;
 };
 
 TEST_F(StaleFiles, RemovesTheSignOfLifeOfARunThatDied) {
-  const auto dead = put_live(1, base::host_name(), kNoProcess);
-  const auto silent = put_live(2, "elsewhere", 1, std::chrono::seconds(90));
+  const auto dead = put_live(1, dead_);
+  const auto silent = put_live(2, elsewhere_, std::chrono::seconds(90));
   clean();
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_FALSE(fs::exists(silent));
@@ -71,8 +76,9 @@ TEST_F(StaleFiles, RemovesTheSignOfLifeOfADeadRunWhoseNumberAnotherProcessGot) {
   if (young == 0) {
     for (;;) ::pause();
   }
-  const auto dead = put_live(1, base::host_name(), young, std::chrono::seconds(30));
-  const auto alive = put_live(2, base::host_name(), young);
+  const std::uint64_t start = base::process_state(young)->start_ticks;
+  const auto dead = put_live(1, {young, start - 1, kernel_});
+  const auto alive = put_live(2, {young, start, kernel_});
   clean();
   ::kill(young, SIGKILL);
   ::waitpid(young, nullptr, 0);
@@ -81,8 +87,8 @@ TEST_F(StaleFiles, RemovesTheSignOfLifeOfADeadRunWhoseNumberAnotherProcessGot) {
 }
 
 TEST_F(StaleFiles, LeavesRunsAloneThatLive) {
-  const auto here = put_live(1, base::host_name(), ::getpid());
-  const auto there = put_live(2, "elsewhere", kNoProcess);
+  const auto here = put_live(1, base::this_process_identity());
+  const auto there = put_live(2, elsewhere_);
   const auto its_part = put("result_2.weights.h5.part", std::chrono::seconds(90));
   clean();
   EXPECT_TRUE(fs::exists(here));
@@ -91,7 +97,7 @@ TEST_F(StaleFiles, LeavesRunsAloneThatLive) {
 }
 
 TEST_F(StaleFiles, RemovesAtOnceWhatARunHadBegunWhoseProcessIsGone) {
-  put_live(1, base::host_name(), kNoProcess);
+  put_live(1, dead_);
   const auto checkpoint = put("result_1.checkpoints/checkpoint_0001_step_5.h5.part");
   const auto weights = put("result_1.weights.h5.part");
   clean();

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/base/error.h"
@@ -107,5 +109,21 @@ class Trial {
   std::unique_ptr<runner::Workload> workload_;
   nlohmann::json facts_;
 };
+
+/// Collective. Expects that weights with a NaN have no quality, whatever becomes of the NaN behind
+/// a rectifier. `weights` are whole on every rank.
+inline void expect_no_quality_with_nan(const runner::Communicator& world,
+                                       runner::Workload& workload, MemoryState weights) {
+  for (const auto& one : {weights.arrays.begin(), std::prev(weights.arrays.end())}) {
+    const float before = std::exchange(one->second.back(), std::numeric_limits<float>::quiet_NaN());
+    world.barrier();  // the ranks of a node share one copy of the weights
+    workload.load_weights(weights);
+    EXPECT_TRUE(std::isnan(workload.evaluate(nullptr))) << one->first;
+    one->second.back() = before;
+  }
+  world.barrier();
+  workload.load_weights(weights);
+  EXPECT_TRUE(std::isfinite(workload.evaluate(nullptr)));
+}
 
 }  // namespace workload_trial

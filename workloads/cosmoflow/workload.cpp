@@ -133,7 +133,8 @@ parallel::BatchSums CosmoFlow::learn() {
 
 parallel::BatchSums CosmoFlow::judge(std::int64_t samples) {
   const nn::ErrorSums sums = nn::squared_error(executor().outputs(), targets_, kTargets, 0.0, {});
-  return {.quality = sums.absolute / static_cast<double>(kTargets),
+  return {.loss = sums.squared,
+          .quality = sums.absolute / static_cast<double>(kTargets),
           .counts = samples,
           .samples = samples};
 }

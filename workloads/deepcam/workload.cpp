@@ -82,7 +82,10 @@ parallel::BatchSums DeepCam::learn() {
 
 parallel::BatchSums DeepCam::judge(std::int64_t /*samples*/) {
   const Scores scores = deepcam::judge(*batch_, 0.0, executor(), config_.iou);
-  return {.quality = scores.iou, .counts = scores.counts, .samples = scores.samples};
+  return {.loss = scores.loss,
+          .quality = scores.iou,
+          .counts = scores.counts,
+          .samples = scores.samples};
 }
 
 void DeepCam::send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -73,7 +75,6 @@ class Dlrm final : public parallel::TrainingWorkload {
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
   }
-  double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
   std::int64_t state_bytes() const override {
@@ -96,6 +97,7 @@ class Dlrm final : public parallel::TrainingWorkload {
   parallel::Model& model() const override { return *model_; }
   Load training_batches(std::int64_t first_step) override;
   void update(double learning_rate, parallel::BatchSums& sums) override;
+  double measure(runner::OutputSink* outputs) override;
   parallel::BatchSums learn();
   /// The next batch, or an empty one if this rank has no more.
   const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
@@ -173,7 +175,7 @@ const dataset::ClickBatch& Dlrm::next_evaluated(ClickBatches& batches, bool has_
   return no_samples_;
 }
 
-double Dlrm::evaluate(runner::OutputSink* outputs) {
+double Dlrm::measure(runner::OutputSink* outputs) {
   open_evaluation_data();
   const std::int64_t size = model_->local_batch();
   const auto batches = data_->evaluation_batches(size);
@@ -193,7 +195,8 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
     const std::span<const float> logits = model_->executor().outputs();
     for (std::size_t i = 0; i < logits.size(); ++i) {
       if (batch.labels[i] < 0.0F) continue;
-      scores.push_back(logits[i]);
+      scores.push_back(std::isfinite(logits[i]) ? logits[i]
+                                                : std::numeric_limits<float>::quiet_NaN());
       labels.push_back(batch.labels[i]);
     }
     if (sends) send_outputs(outputs, round, batch);

@@ -176,4 +176,13 @@ std::uint64_t EmbeddingTable::hash() const {
   return sum;
 }
 
+bool EmbeddingTable::is_finite() const {
+  const TableRows table = view();
+  const std::int64_t elements = rows() * columns();
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+  for (std::int64_t i = 0; i < elements; ++i) finite = finite && std::isfinite(joined(table, i));
+  return finite;
+}
+
 }  // namespace nn

@@ -69,6 +69,8 @@ class EmbeddingTable {
   /// Hash of name and weights. The hashes of the shards of a table add up to that of the whole
   /// table; the storage does not matter.
   std::uint64_t hash() const;
+  /// Whether no weight is infinite or NaN.
+  bool is_finite() const;
 
   /// Perform one part of forward() or update(). Parts may run at the same time, on threads that
   /// each have their own scratch.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runner/base/error.h"
 #include "workloads/embedding/work.h"
 
@@ -30,6 +32,10 @@ std::uint64_t EmbeddingTables::hash() const {
   std::uint64_t sum = 0;
   for (const EmbeddingTable& table : tables_) sum += table.hash();
   return sum;
+}
+
+bool EmbeddingTables::is_finite() const {
+  return std::ranges::all_of(tables_, &EmbeddingTable::is_finite);
 }
 
 void EmbeddingTables::check_shapes(std::span<const Bags> bags) const {

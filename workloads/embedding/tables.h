@@ -37,6 +37,8 @@ class EmbeddingTables {
               double learning_rate);
   /// Sum of the tables' hashes, which is independent of how tables are divided among owners.
   std::uint64_t hash() const;
+  /// Whether no weight is infinite or NaN.
+  bool is_finite() const;
 
  private:
   void check_shapes(std::span<const Bags> bags) const;

@@ -165,4 +165,11 @@ std::uint64_t Parameters::weights_hash() const {
   return hash;
 }
 
+bool Parameters::is_finite() const {
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+  for (std::size_t i = 0; i < weights_.size(); ++i) finite = finite && std::isfinite(weights_[i]);
+  return finite;
+}
+
 }  // namespace nn

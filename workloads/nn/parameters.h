@@ -66,6 +66,8 @@ class Parameters {
   void from_plain(ParameterId id, std::span<const float> plain, std::span<float> elements) const;
   /// A hash of the weights' bits.
   std::uint64_t weights_hash() const;
+  /// Whether no weight is infinite or NaN.
+  bool is_finite() const;
 
  private:
   std::int64_t offset(ParameterId id) const { return offsets_.at(static_cast<std::size_t>(id)); }

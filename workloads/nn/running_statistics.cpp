@@ -2,6 +2,7 @@
 #include "workloads/nn/running_statistics.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runner/base/error.h"
 
@@ -34,6 +35,11 @@ void RunningStatistics::add_group(int index, std::span<const double> mean,
     step_[place.offset + c] += mean[c];
     step_[half_ + place.offset + c] += variance[c] * unbiased;
   }
+}
+
+bool RunningStatistics::is_finite() const {
+  const auto finite = [](double value) { return std::isfinite(value); };
+  return std::ranges::all_of(kept_, finite) && std::ranges::all_of(part_, finite);
 }
 
 void RunningStatistics::discard_step() { std::fill(step_.begin(), step_.end(), 0.0); }

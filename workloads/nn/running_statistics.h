@@ -34,6 +34,8 @@ class RunningStatistics {
   std::span<const double> mean(int index) const;
   std::span<const double> variance(int index) const;
   void set(int index, std::span<const float> mean, std::span<const float> variance);
+  /// Whether none of this rank's values is infinite or NaN.
+  bool is_finite() const;
 
   /// The state between two steps. `kept` and `decay` are the same on every rank; `part` is this
   /// rank's.

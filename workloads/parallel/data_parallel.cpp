@@ -39,6 +39,14 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
         "whole samples on each rank, got " +
         std::to_string(config.bn_group_size));
   }
+  const std::int64_t sharers = ranks / config.ranks_per_sample;
+  // Plans list what they do with each sample.
+  if (pass / sharers > kMostPassSamples) {
+    throw base::ConfigError(
+        fmt::format("/training/global_batch_size: expected at most {} samples on a rank in each of "
+                    "the {} passes of a step, got {} on {} ranks",
+                    kMostPassSamples, config.accumulation, config.global_batch, ranks));
+  }
   BatchSplit split = {{}, pass, config.accumulation, config.ranks_per_sample};
   for (const nn::PassSlice& slice :
        slice_pass(pass, static_cast<int>(ranks / config.ranks_per_sample))) {

@@ -50,8 +50,10 @@ struct BatchSplit {
 };
 /// Throws ConfigError when the accumulation steps do not divide the batch, the batch-norm groups do
 /// not divide a pass, ranks_per_sample does not divide `ranks`, ranks_per_sample and bn_group_size
-/// both exceed 1, or a pass has fewer samples than there are groups of ranks_per_sample ranks.
+/// both exceed 1, or a pass has fewer samples than there are groups of ranks_per_sample ranks, or
+/// more than kMostPassSamples for each group.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
+inline constexpr std::int64_t kMostPassSamples = std::int64_t{1} << 18;
 /// The log's facts about a model that every rank replicates: gradients are sent as floats, and
 /// parts of samples in the precision of the activations.
 runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split);
@@ -90,6 +92,9 @@ class DataParallel final : public Model {
   /// Training continues bit-identically on the same number of ranks.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
   std::uint64_t replica_hash() const override { return executor().parameters().weights_hash(); }
+  bool is_finite() const override {
+    return executor().parameters().is_finite() && executor().statistics().is_finite();
+  }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
   nn::Executor& executor() { return *executor_; }

@@ -22,6 +22,8 @@ class Model {
   virtual void restore(const base::StateSource& source, nn::Optimizer& optimizer) = 0;
   /// A hash of the bits of the replicated weights: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
+  /// Not collective. Whether none of this rank's weights and running statistics is infinite or NaN.
+  virtual bool is_finite() const = 0;
   /// The replicated layers, with their implementations on this rank.
   virtual std::vector<nn::LayerFacts> layers() const = 0;
 };

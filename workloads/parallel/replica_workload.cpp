@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -45,7 +47,7 @@ BatchSums ReplicaWorkload::score_next_batch(const Load& batches, std::int64_t sa
   return judge(samples);
 }
 
-double ReplicaWorkload::evaluate(runner::OutputSink* outputs) {
+double ReplicaWorkload::measure(runner::OutputSink* outputs) {
   const Load batches = open_evaluation();
   synchronize_statistics();
   const runner::Communicator& world = around().world;
@@ -63,9 +65,11 @@ double ReplicaWorkload::evaluate(runner::OutputSink* outputs) {
   }
   around().telemetry.add(Counter::kEvalSamples, counted(sums.samples));
   count_reads();
-  std::array<double, 2> totals = {sums.quality, static_cast<double>(sums.counts)};
+  std::array<double, 3> totals = {sums.quality, static_cast<double>(sums.counts), sums.loss};
   world.allreduce_sum(std::span<double>(totals));
-  return totals[0] / totals[1];
+  // A count of correct outputs is a number even if the outputs are not.
+  return std::isfinite(totals[2]) ? totals[0] / totals[1]
+                                  : std::numeric_limits<double>::quiet_NaN();
 }
 
 void ReplicaWorkload::synchronize_statistics() {

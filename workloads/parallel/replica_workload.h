@@ -15,7 +15,6 @@ namespace parallel {
 
 class ReplicaWorkload : public TrainingWorkload {
  public:
-  double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
   /// The dataset keys decode_threads and prefetch_batches, and the epochs.
@@ -36,13 +35,15 @@ class ReplicaWorkload : public TrainingWorkload {
   void make_model() override;
   Model& model() const override { return *model_; }
   void update(double learning_rate, BatchSums& sums) override;
+  double measure(runner::OutputSink* outputs) override;
 
   /// Loads this rank's part of the validation set, which is open.
   virtual Load evaluation_batches() = 0;
   /// Writes the gradient of the mean loss over the global batch to the executor's output gradient;
   /// returns the sums over this rank's batch.
   virtual BatchSums learn() = 0;
-  /// Quality of the executor's outputs for the batch, whose first `samples` slots hold samples.
+  /// Quality of the executor's outputs for the batch, whose first `samples` slots hold samples, and
+  /// their loss, which is finite only if the outputs are.
   virtual BatchSums judge(std::int64_t samples) = 0;
   /// Collective. Writes the outputs of the batch's first `samples` samples, which begin at dataset
   /// index `first`, to rank 0's sink. `samples` is 0 on a rank without further batches.

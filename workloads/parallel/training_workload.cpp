@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "workloads/parallel/replica.h"
@@ -137,6 +138,14 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
   result.samples = std::llround(sums[1]) / split_.ranks_per_sample;
   result.mean_loss = sums[0] / sums[1];
   return result;
+}
+
+double TrainingWorkload::evaluate(runner::OutputSink* outputs) {
+  const double quality = measure(outputs);
+  // Outputs alone do not show it: a rectifier turns NaN into 0.
+  const std::int64_t broken = model().is_finite() ? 0 : 1;
+  return around_.world.allreduce_max(broken) == 0 ? quality
+                                                  : std::numeric_limits<double>::quiet_NaN();
 }
 
 void TrainingWorkload::restore(const base::StateSource& source, std::int64_t steps_done) {

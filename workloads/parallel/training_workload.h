@@ -49,6 +49,8 @@ class TrainingWorkload : public runner::Workload {
   void initialize() override;
   nlohmann::json stage() override;
   runner::TrainResult train(std::int64_t steps) override;
+  /// NaN if an output, a weight or a running statistic is infinite or NaN.
+  double evaluate(runner::OutputSink* outputs) final;
   std::vector<base::StateArray> state() override { return model().state(*optimizer_); }
   void restore(const base::StateSource& source, std::int64_t steps_done) override;
   /// Of the network and its optimizer only.
@@ -95,6 +97,9 @@ class TrainingWorkload : public runner::Workload {
   virtual Load training_batches(std::int64_t first_step) = 0;
   /// Collective. One update; adds the sums of its passes to `sums`.
   virtual void update(double learning_rate, BatchSums& sums) = 0;
+  /// Collective. The quality of the outputs for the validation set; NaN if one of them is not
+  /// finite. `outputs`: see Workload::evaluate().
+  virtual double measure(runner::OutputSink* outputs) = 0;
 
   void learn_counts();
   double learning_rate() const;

@@ -122,7 +122,10 @@ runner::TrainResult ResNet50::train(std::int64_t steps) {
 parallel::BatchSums ResNet50::judge(std::int64_t samples) {
   const nn::LossSums sums = nn::softmax_cross_entropy(executor().outputs(), labels_, 0.0, 1.0, {});
   // Of all samples: one skipped as corrupt counts as misclassified.
-  return {.quality = static_cast<double>(sums.correct), .counts = samples, .samples = sums.samples};
+  return {.loss = sums.loss,
+          .quality = static_cast<double>(sums.correct),
+          .counts = samples,
+          .samples = sums.samples};
 }
 
 void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "analysis/live_run.h"
 #include "analysis/own_log.h"
 #include "runner/base/content.h"
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
@@ -61,10 +63,12 @@ class Status : public testing::Test {
                                    "optimizer", "evaluation", "checkpoint", "other"}) {
       subsystems[name] = 2.5;
     }
-    return {{"schema", 1},
+    return {{"schema", 2},
             {"workload", "cosmoflow"},
             {"host", base::host_name()},
             {"process", process},
+            {"process_start", 0},
+            {"kernel", base::this_process_identity().kernel},
             {"ranks", 4},
             {"phase", "training"},
             {"phase_since_ms", clock_.now_ms - 5000},
@@ -177,15 +181,47 @@ TEST_F(Status, KnowsARunThatIsSilentOrGone) {
   told["process"] = 1 << 22;  // above the kernel's largest process number
   write_live(told);
   EXPECT_THAT(run(), HasSubstr("gone: its process ended without a word"));
-  told["host"] = "elsewhere";  // whose processes cannot be examined
+  told["kernel"] = "elsewhere";  // whose processes cannot be examined
   write_live(told);
   EXPECT_EQ(run_json()["state"], "silent");
+}
+
+TEST_F(Status, TakesARunForGoneWhoseProcessNobodyReapsOrAnotherGot) {
+  write("result_1.txt", unfinished());
+  const pid_t zombie = ::fork();
+  if (zombie == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT), 0);
+  write_live(live(zombie));
+  EXPECT_EQ(run_json()["state"], "gone");
+  ::waitpid(zombie, nullptr, 0);
+  json told = live(getpid());
+  told["process_start"] = 1;
+  write_live(told);
+  EXPECT_EQ(run_json()["state"], "gone");
+}
+
+/// Containers may have their host's name, and processes of their own.
+TEST_F(Status, TakesTheSignOfLifeOfARunInAnotherContainer) {
+  write("result_1.txt", unfinished());
+  json told = live(1 << 22);
+  told["kernel"] = told["kernel"].get<std::string>() + "0";
+  write_live(told);
+  EXPECT_EQ(run_json()["state"], "running");
+}
+
+TEST_F(Status, TellsTheAgeOfALateSignOfLife) {
+  write("result_1.txt", unfinished());
+  write_live(live(getpid()));
+  EXPECT_THAT(run(), Not(HasSubstr("last sign of life")));
+  clock_.now_ms += 8000;
+  EXPECT_THAT(run(), HasSubstr("training for 13 s, last sign of life 9 s ago"));
 }
 
 TEST_F(Status, NoticesSilenceWithinAFewWritings) {
   write("result_1.txt", unfinished());
   json told = live(getpid());
-  told["host"] = "elsewhere";
+  told["kernel"] = "elsewhere";
   write_live(told);
   const std::int64_t alive_ms = told["alive_ms"];
   clock_.now_ms = alive_ms + 14000;

@@ -73,6 +73,17 @@ TEST_F(Regressions, OfFewRunsAreNotTold) {
   EXPECT_FALSE(trends()[0].figures[0].p_value);
 }
 
+TEST_F(Regressions, DoNotCountAStoppedRunThatWasResumed) {
+  add("old", 5, 100.0);
+  add("new", 5, 100.0);
+  runs_[1].outcome = "aborted";
+  EXPECT_EQ(trends()[0].change, Change::kFailing);
+  runs_[0].resumed = true;
+  EXPECT_EQ(trends()[0].change, Change::kFailing) << "another seed";
+  runs_[0].settings["seed"] = runs_[1].settings["seed"];
+  EXPECT_NE(trends()[0].change, Change::kFailing);
+}
+
 TEST_F(Regressions, PassOverRevisionsWithFailedRuns) {
   add("good", 5, 100.0);
   add("broken", 5, 50.0);

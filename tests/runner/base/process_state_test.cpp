@@ -71,5 +71,17 @@ TEST(ProcessState, IsNothingOfAProcessThatNeverWas) {
   EXPECT_FALSE(is_alive(kBeyondWhatTheKernelGives));
 }
 
+TEST(Life, IsThatOfTheSameProcessSeenFromItsKernel) {
+  ProcessIdentity own = this_process_identity();
+  ASSERT_FALSE(own.kernel.empty());
+  EXPECT_EQ(life_from_here(own), Life::kAlive);
+  own.start_ticks += 1;
+  EXPECT_EQ(life_from_here(own), Life::kDead) << "the number was used again";
+  own.kernel += "0";
+  EXPECT_EQ(life_from_here(own), Life::kUnknown);
+  own.kernel.clear();
+  EXPECT_EQ(life_from_here(own), Life::kUnknown);
+}
+
 }  // namespace
 }  // namespace base

@@ -232,12 +232,22 @@ TEST(EnvironmentFacts, KeepWhatMovesFiguresAndNoSecret) {
                                      "HOME=/root",
                                      "SLURM_JWT=s3cret",
                                      "OMPI_MCA_orte_hnp_uri=1.0;tcp://10.0.0.1:5",
+                                     "OMPI_MCA_orte_precondition_transports=5d7b-91c2",
+                                     "OMPI_MCA_initial_wdir=/home/alice/secret",
+                                     "OMPI_COMM_WORLD_SIZE=4",
+                                     "OMPI_MCA_hwloc_base_binding_policy=core",
+                                     "LD_PRELOAD=/home/alice/libjemalloc.so:libx.so",
+                                     "UCX_NET_DEVICES=mlx5_0:1",
                                      "TRAINMARK_TOKEN=s3cret",
                                      "NOTHING",
                                      nullptr};
   EXPECT_EQ(environment_facts(environment),
             Json::parse(R"({"OMP_NUM_THREADS": "2", "ONEDNN_VERBOSE": "a=b",
-                            "OMPI_MCA_btl": "self,vader", "SLURM_JOB_ID": "7"})"));
+                            "OMPI_MCA_btl": "self,vader", "SLURM_JOB_ID": "7",
+                            "OMPI_COMM_WORLD_SIZE": "4",
+                            "OMPI_MCA_hwloc_base_binding_policy": "core",
+                            "LD_PRELOAD": "libjemalloc.so:libx.so",
+                            "UCX_NET_DEVICES": "mlx5_0:1"})"));
 }
 
 TEST(MachineFacts, DescribeThisMachine) {

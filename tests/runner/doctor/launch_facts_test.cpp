@@ -113,6 +113,8 @@ TEST(Variables, ThatHurtAreNamed) {
   EXPECT_EQ(openmp({{"OMP_NUM_THREADS", "4"}}, 4, 2).remedy, "export OMP_NUM_THREADS=2");
   EXPECT_EQ(openmp({{"OMP_THREAD_LIMIT", "1"}}, 2, 2).subject, "OMP_THREAD_LIMIT");
   EXPECT_EQ(openmp({{"OMP_THREAD_LIMIT", "1"}}, 2, 2).verdict, Verdict::kError);
+  EXPECT_EQ(openmp({{"OMP_MAX_ACTIVE_LEVELS", "0"}}, 2, 2).verdict, Verdict::kError);
+  EXPECT_EQ(openmp({{"OMP_MAX_ACTIVE_LEVELS", "1"}}, 2, 2).verdict, Verdict::kOk);
   EXPECT_EQ(openmp({{"OMP_DYNAMIC", "true"}}, 2, 2).subject, "OMP_DYNAMIC");
   EXPECT_EQ(openmp({{"OMP_PROC_BIND", "true"}}, 2, 1).subject, "OMP_PROC_BIND");
   EXPECT_EQ(openmp({{"OMP_PROC_BIND", "true"}}, 2, 1).verdict, Verdict::kError);

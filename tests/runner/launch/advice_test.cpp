@@ -32,6 +32,13 @@ TEST(IdleCpus, AreTheWorkOfMpirunsDefault) {
   EXPECT_EQ(idle_cpus(mpirun(), 64, 64, 64), "");
 }
 
+TEST(IdleCpus, MayBeThoseThatOpenMpsVariablesLeaveOut) {
+  EXPECT_EQ(idle_cpus({{"GOMP_CPU_AFFINITY", "0"}}, 1, 1, 2),
+            "GOMP_CPU_AFFINITY=0: leaves this run 1 of 2 CPUs: unset it, or name all of them");
+  EXPECT_THAT(idle_cpus({{"OMP_PLACES", "{0}"}}, 1, 1, 2), HasSubstr("OMP_PLACES={0}: leaves"));
+  EXPECT_EQ(idle_cpus({{"OMP_PLACES", "cores"}}, 1, 2, 2), "");
+}
+
 TEST(IdleCpus, AreNobodysBusinessWhereABindingWasAskedFor) {
   EXPECT_EQ(idle_cpus(mpirun({{"OMPI_MCA_hwloc_base_binding_policy", "core"}}), 1, 1, 64), "");
   EXPECT_EQ(idle_cpus(mpirun({{"OMPI_MCA_rmaps_base_mapping_policy", "slot:pe=8"}}), 2, 16, 64),

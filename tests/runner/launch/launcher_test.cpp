@@ -93,6 +93,26 @@ TEST(Launcher, KnowsTheOthers) {
   expect({{"PJM_MPI_PROC", "6"}, {"PMIX_RANK", "2"}}, LauncherKind::kPjm, 2, 6);
   expect({{"JSM_NAMESPACE_RANK", "2"}, {"JSM_NAMESPACE_SIZE", "6"}}, LauncherKind::kJsrun, 2, 6);
   expect({{"PMIX_RANK", "2"}}, LauncherKind::kPmix, 2, 0);
+  expect({{"MV2_COMM_WORLD_RANK", "2"}, {"MV2_COMM_WORLD_SIZE", "6"}}, LauncherKind::kHydra, 2, 6);
+  expect({{"TORCHELASTIC_RUN_ID", "none"}, {"RANK", "2"}, {"WORLD_SIZE", "6"}},
+         LauncherKind::kTorchrun, 2, 6);
+}
+
+TEST(Launcher, KnowsProcessesWhoseOtherVariablesWereLost) {
+  const auto process = [](const Environment& environment) { return launcher_of(environment); };
+  for (const char* const rank : {"0", "1"}) {
+    const Launcher found = process({{"SLURM_NTASKS", "2"}, {"SLURM_PROCID", rank}});
+    EXPECT_EQ(found.kind, LauncherKind::kSrun);
+    EXPECT_EQ(found.ranks, 2);
+    EXPECT_TRUE(found.rank_0_knows);
+  }
+  Environment second = batch_script();
+  second["SLURM_PROCID"] = "1";  // no batch script is the second task
+  EXPECT_EQ(process(second).kind, LauncherKind::kSrun);
+  EXPECT_FALSE(process(second).rank_0_knows);
+  EXPECT_FALSE(process({{"PMIX_RANK", "1"}}).rank_0_knows);
+  EXPECT_TRUE(process(step()).rank_0_knows);
+  EXPECT_TRUE(process(mpirun(1)).rank_0_knows);
 }
 
 TEST(Launcher, NamesAVariableThatIsNoNumber) {
@@ -142,7 +162,9 @@ TEST(SizeProblem, IsLoneProcessesThatWereToBeOneJob) {
   EXPECT_THAT(size_problem(launcher_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), 1, kOpenMpi4),
               HasSubstr("start it by the mpirun of Open MPI v4.1.4"));
   EXPECT_EQ(size_problem({}, 1, kOpenMpi4), "");
-  EXPECT_EQ(size_problem(launcher_of({{"PMIX_RANK", "2"}}), 8, kOpenMpi4), "");
+  const Launcher third = launcher_of({{"PMIX_RANK", "2"}});
+  EXPECT_EQ(size_problem(third, 8, kOpenMpi4), "");
+  EXPECT_THAT(size_problem(third, 1, kOpenMpi4), HasSubstr("as rank 2, but MPI knows 1 rank only"));
 }
 
 TEST(Peers, AreThoseOfALauncherThatMpiKnowsOrOfAStepOfSeveralTasks) {

@@ -70,6 +70,20 @@ TEST(LogWriter, WritesTheRecordLayout) {
                     file + std::to_string(line + 3) + R"(, "status": "success"}})"}));
 }
 
+TEST(LogWriter, GoesOnByTheSteadyClockWhenTheCalendarIsSet) {
+  for (const std::int64_t set_ms : {std::int64_t{3'600'000}, std::int64_t{-1000}}) {
+    Lines lines;
+    base::FakeClock clock;
+    LogWriter log(&lines, clock);
+    EXPECT_EQ(log.clock_step_ms(), 0);
+    clock.nanoseconds += 2 * base::kSecondNs;
+    clock.milliseconds += 2000 + set_ms;
+    log.end(keys::kRunStop);
+    EXPECT_THAT(lines.all.at(0), HasSubstr("\"time_ms\": 1700000002123,"));
+    EXPECT_EQ(log.clock_step_ms(), set_ms);
+  }
+}
+
 TEST(LogWriter, WritesNothingWithoutASink) {
   const base::FakeClock clock;
   EXPECT_NO_THROW(LogWriter(nullptr, clock).event("seed", 1));
@@ -154,9 +168,10 @@ TEST(FileSink, SaysWhenItCannotWrite) {
   const base::TemporaryDirectory directory;
   const std::string path = (directory.path() / "result_0.txt").string();
   FileSink sink(path);
+  sink.write_line("one");
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small{4, before.rlim_max};
+  const rlimit small{8, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   const std::string message =
@@ -164,6 +179,7 @@ TEST(FileSink, SaysWhenItCannotWrite) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, path + ": cannot write the log: File too large");
+  EXPECT_EQ(slurp(path), "one\n") << "no half record";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ LiveStatus some_status() {
   status.workload = "resnet50";
   status.host = "node7";
   status.phase = "training";
-  status.process = 4711;
+  status.process = {4711, 17, "a kernel"};
   status.ranks = 3;
   status.updated_ms = 1700000002000;
   status.phase_since_ms = 1700000001000;
@@ -145,12 +145,13 @@ TEST(LiveStatus, OfAnotherVersionOrDamagedIsRefused) {
     json[nlohmann::json::json_pointer(pointer)] = value;
     return base::thrown_message<base::DataError>([&] { parse_live_status(json.dump(), "x.json"); });
   };
-  EXPECT_THAT(refused("/schema", 2), HasSubstr("x.json: /schema: must be 1"));
+  EXPECT_THAT(refused("/schema", 1), HasSubstr("x.json: /schema: must be 2"));
   for (const char* const key :
        {"process", "ranks", "epochs", "steps_done", "steps_total", "steps_before"}) {
     EXPECT_THAT(refused(std::string("/") + key, -1), HasSubstr(std::string("/") + key + ": must"));
     EXPECT_THAT(refused(std::string("/") + key, 1.5), HasSubstr("must be an integer"));
   }
+  EXPECT_THAT(refused("/kernel", 1), HasSubstr("/kernel: must be a string"));
   EXPECT_THAT(refused("/phase", 1), HasSubstr("/phase: must be a string"));
   EXPECT_THAT(refused("/samples_per_s", "x"), HasSubstr("must be a number"));
   EXPECT_THAT(refused("/subsystems_s", nlohmann::json::array()), HasSubstr("must be an object"));

@@ -363,6 +363,13 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
                         "8]"));
 }
 
+TEST_F(CosmoFlowWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
+  Trial trial(world_, config_of(universes_, "none"));
+  workload_trial::MemoryState state;
+  trial.workload().save_weights(&state);
+  workload_trial::expect_no_quality_with_nan(world_, trial.workload(), state);
+}
+
 TEST_F(CosmoFlowWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
   json config = config_of(SharedUniverses(world_), "none");  // already deleted
   config["dataset"]["train_samples"] = kTrainSamples;

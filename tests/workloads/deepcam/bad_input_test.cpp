@@ -132,4 +132,14 @@ TEST_F(BadScenes, RateThatDiverges) {
   }
 }
 
+/// The only step's loss is finite; the weights after it are not.
+TEST_F(BadScenes, OneStepThatDiverges) {
+  const Ended ended = run([](json& c) {
+    c["epochs"] = 1;
+    c["training"]["global_batch_size"] = kTrainSamples;
+    c["schedule"]["learning_rate"] = 1e38;
+  });
+  expect(ended, kTargetMissed, HasSubstr("the quality is not finite after epoch 1/1"));
+}
+
 }  // namespace

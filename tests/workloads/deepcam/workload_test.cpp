@@ -143,6 +143,13 @@ TEST_F(DeepCamWorkload, LoadsWhatItSaved) {
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
 }
 
+TEST_F(DeepCamWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
+  Trial trial(world_, config_of(scenes_, world_));
+  workload_trial::MemoryState state;
+  trial.workload().save_weights(&state);
+  workload_trial::expect_no_quality_with_nan(world_, trial.workload(), state);
+}
+
 TEST_F(DeepCamWorkload, RefusesSamplesOfAnotherSize) {
   json config = config_of(scenes_, world_);
   config["model"]["height"] = 16;

@@ -191,6 +191,15 @@ TEST_F(DlrmWorkload, LoadsWhatItSaved) {
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
 }
 
+TEST_F(DlrmWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
+  json config = config_of(clicks_, "none");
+  config["embeddings"] = {{"replicate_up_to_rows", 10}};
+  Trial trial(world_, config);
+  MemoryState saved = trial.saved_weights();
+  workload_trial::expect_no_quality_with_nan(world_, trial.workload(),
+                                             on_every_rank(world_, saved));
+}
+
 TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
   Trial trial(world_, config_of(clicks_, "none"));
   MemoryState saved = trial.saved_weights();

@@ -89,7 +89,8 @@ class Example final : public parallel::ReplicaWorkload {
   }
   parallel::BatchSums judge(std::int64_t /*samples*/) override {
     const nn::LossSums sums = loss(0.0, {});
-    return {.quality = static_cast<double>(sums.correct),
+    return {.loss = sums.loss,
+            .quality = static_cast<double>(sums.correct),
             .counts = sums.samples,
             .samples = sums.samples};
   }

@@ -1,6 +1,8 @@
 // Tests of the split of a batch over ranks, and of its disclosure in the log.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "runner/base/error.h"
 #include "workloads/parallel/data_parallel.h"
 
@@ -10,6 +12,12 @@ TEST(BatchSplit, RefusesABatchThatDoesNotFit) {
   EXPECT_THROW(parallel::split_batch({48, 5, 1, {}}, 1), base::ConfigError);
   EXPECT_THROW(parallel::split_batch({48, 1, 7, {}}, 1), base::ConfigError);
   EXPECT_THROW(parallel::split_batch({4, 1, 1, {}}, 5), base::ConfigError);
+  for (const std::int64_t large :
+       {std::int64_t{1} << 31, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THROW(parallel::split_batch({large, 1, large, {}}, 2), base::ConfigError) << large;
+  }
+  EXPECT_EQ(parallel::split_batch({3 * parallel::kMostPassSamples, 3, 1, {}}, 1).slices[0].count,
+            parallel::kMostPassSamples);
 }
 
 TEST(BatchSplit, DisclosesWhatARankHasOfAPass) {

@@ -114,6 +114,15 @@ TEST(ResNet50Workload, LoadsWhatItSaved) {
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
 }
 
+TEST(ResNet50Workload, HasNoQualityWithWeightsThatAreNotNumbers) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  Trial trial(world, config_of(images, "none"));
+  MemoryState state;
+  trial.workload().save_weights(&state);
+  workload_trial::expect_no_quality_with_nan(world, trial.workload(), state);
+}
+
 TEST(ResNet50Workload, RefusesWeightsOfAnotherModel) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);

@@ -87,6 +87,9 @@ class HybridParallel final : public Model, private nn::PassListener {
   const nn::EmbeddingTables& tables() const { return tables_; }
   const EmbeddingExchange& exchange() const { return exchange_; }
   std::uint64_t replica_hash() const override;
+  bool is_finite() const override {
+    return dense_.is_finite() && tables_.is_finite() && replicated_.is_finite();
+  }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
   /// Each rank contributes its own parts of tables.
