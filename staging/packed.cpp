@@ -14,6 +14,7 @@
 #include "staging/dataset/file.h"
 #include "staging/hash.h"
 #include "staging/output_file.h"
+#include "staging/own_folder.h"
 
 namespace staging {
 namespace {
@@ -175,6 +176,7 @@ PackResult write_part(const dataset::Dataset& source, const std::vector<std::int
 }
 
 bool holds_staged_set(const std::string& directory, const std::string& identity) {
+  if (!is_own_folder(directory)) return false;
   try {
     const Manifest manifest = read_manifest(directory);
     if (manifest.identity != identity) return false;

@@ -31,8 +31,9 @@ struct PackResult {
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
                       const std::string& directory, int number, base::Activity& activity);
 
-/// Whether `directory` holds a complete set of this identity: the manifest, files of the right
-/// sizes, indexes that match their checksums, and no sample that was found damaged.
+/// Whether `directory`, which only this user can change, holds a complete set of this identity: the
+/// manifest, files of the right sizes, indexes that match their checksums, and no sample that was
+/// found damaged.
 bool holds_staged_set(const std::string& directory, const std::string& identity);
 
 /// The source's samples, read from the packed files of `directory`. Throws DataError when they

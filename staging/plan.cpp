@@ -13,6 +13,7 @@
 
 #include "runner/base/error.h"
 #include "staging/manifest.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 #include "staging/sample_order.h"
 #include "staging/space.h"
@@ -98,8 +99,9 @@ void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& st
   plan.identity = identity_of(source, plan, stamps);
   constexpr std::size_t kIdentityDigits = 16;
   const std::string name = fs::path(source.source()).lexically_normal().stem().string();
-  plan.directory =
-      fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits));
+  check_staging_directory(directory);
+  plan.directory = name_for_this_user(
+      fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits)));
   const Space space = space_near(directory);
   plan.free_bytes = space.free_bytes;
   plan.is_in_memory = space.is_in_memory;

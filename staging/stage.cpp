@@ -15,9 +15,9 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
-#include "runner/base/make_folder.h"
 #include "runner/base/system_facts.h"
 #include "staging/manifest.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
@@ -225,7 +225,7 @@ std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
     return staged;
   }
   std::int64_t begin_ns = clock.steady_ns();
-  if (topology.is_node_leader()) base::make_folder(directory);
+  if (topology.is_node_leader()) make_staging_directory(directory);
   std::vector<StagingPlan> plans;
   std::vector<std::int64_t> planning_ns;
   for (const Wanted& set : sets) {

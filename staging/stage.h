@@ -52,10 +52,10 @@ struct Wanted {
 };
 
 /// Collective over all ranks. With kNode, each rank copies its share, by bytes, into packed files
-/// in `directory` and reads them back. Only a complete set is trusted: the manifest is written
-/// last, and one rename publishes the set. An existing set of the same identity is reused.
-/// Leftovers of dead jobs in `directory` are removed first. Returns one Staged for each of `sets`.
-/// Throws AgreedError before copying anything when a node has too little space for all sets
+/// in `directory` and reads them back. Only a complete set of this user's is trusted: the manifest
+/// is written last, and one rename publishes the set. An existing set of the same identity is
+/// reused. Leftovers of dead jobs in `directory` are removed first. Returns one Staged for each of
+/// `sets`. Throws AgreedError before copying anything when a node has too little space for all sets
 /// together; AgreedError(kStopped) when a signal tells a rank to end while it copies (StopSignals),
 /// after removing every set not to be kept; otherwise DataError or SystemError naming path and
 /// offset.

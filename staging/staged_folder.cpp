@@ -14,6 +14,7 @@
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "staging/output_file.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 
 namespace staging {
@@ -49,10 +50,15 @@ void remove_begun(const fs::path& folder) {
   }
 }
 
-/// Renames the folder to an unused name next to it. Returns the new name.
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+/// Renames what is there to an unused name next to it. Returns the new name.
 std::string rename_beside(const std::string& directory, const std::string& mark) {
   return take_name(directory, mark, [&](const std::string& name) {
-    if (fs::exists(name)) return false;
+    if (is_there(name)) return false;
     std::error_code error;
     fs::rename(directory, name, error);
     if (!error) return true;
@@ -61,20 +67,23 @@ std::string rename_beside(const std::string& directory, const std::string& mark)
   });
 }
 
-/// Removes a set, or renames any other folder, from the place where a set is to be published.
+/// Removes a set, or renames anything else, from the place where a set is to be published.
 void clear_away(const std::string& directory) {
   try {
-    remove_folder(directory);
+    // Nothing is written or removed through a link, or where others may have put one.
+    if (is_own_folder(directory)) return remove_folder(directory);
   } catch (const base::DataError&) {
-    rename_beside(directory, ".not-staged.");
+    // No set.
   }
+  rename_beside(directory, ".not-staged.");
 }
 
+/// The folders in `directory` that only this user can change.
 std::vector<fs::path> entries_of(const std::string& directory) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.is_directory(error) && !entry.is_symlink(error)) entries.push_back(entry.path());
+    if (is_own_folder(entry.path().string())) entries.push_back(entry.path());
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -111,14 +120,7 @@ void remove_sets(const std::string& directory, Wanted wanted) {
 }  // namespace
 
 FolderUse begin_folder(const std::string& final_directory) {
-  const std::string folder = take_name(final_directory, kBegunMark, [](const std::string& name) {
-    std::error_code error;
-    const bool is_made = fs::create_directory(name, error);
-    if (error) {
-      throw base::SystemError(fmt::format("{}: cannot be created: {}", name, error.message()));
-    }
-    return is_made;
-  });
+  const std::string folder = take_name(final_directory, kBegunMark, create_own_folder);
   FolderUse use = FolderUse::in_new_folder(folder);
   OutputFile(folder + "/" + kBegunFile).finish();
   return use;
@@ -140,10 +142,10 @@ FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
       remove_begun(begun.folder());
       return std::move(*use);
     }
-    if (fs::exists(final_directory)) clear_away(final_directory);
+    if (is_there(final_directory)) clear_away(final_directory);
     std::error_code error;
     fs::rename(begun.folder(), final_directory, error);
-    if (error && !fs::exists(final_directory)) {
+    if (error && !is_there(final_directory)) {
       throw base::SystemError(fmt::format("{}: cannot be renamed to {}: {}", begun.folder(),
                                           final_directory, error.message()));
     }
