@@ -243,6 +243,7 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
                              {"earlier_s", outcome.earlier_s}};
   }
   if (judged_) provenance["rules"] = to_json(*doors_.rules, judged_->judgement());
+  if (!outcome.remarks.empty()) provenance["remarks"] = outcome.remarks;
   const WorkloadInfo& info = workload_->info();
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }

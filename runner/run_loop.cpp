@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <vector>
 
 #include "runner/agreed_error.h"
+#include "runner/remarks.h"
 #include "runner/run_control.h"
 #include "runner/run_state.h"
 #include "runner/training_epochs.h"
@@ -31,6 +33,7 @@ class Run {
   void initialize(const CacheClearing& caches);
   void train_and_evaluate();
   bool stage();  ///< false: the run is over
+  void tell();   ///< what was noticed about the data
   void log_stop(const std::string& reason) noexcept;
   void finish();
 
@@ -115,7 +118,14 @@ bool Run::stage() {
     return control_.goes_on();
   }
   run_.log.staging_stop(run_.outcome.staging);
+  tell();
   return control_.goes_on();
+}
+
+void Run::tell() {
+  const auto remarks = tell_remarks(run_.doors.world, run_.workload, run_.doors.console);
+  std::vector<std::string>& all = run_.outcome.remarks;
+  all.insert(all.end(), remarks.begin(), remarks.end());
 }
 
 void Run::finish() {
@@ -129,6 +139,7 @@ void Run::finish() {
     run_.end(RunStatus::kStopped, "ended by a signal");
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
+  tell();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
+#include "runner/remarks.h"
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "runner/watched_workload.h"
@@ -109,6 +110,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
                             ": /staging/mode: expected node, as there is nothing to stage with "
                             "none");
   }
+  tell_remarks(world, *workload);
   if (world.rank() == 0) print_plan(facts, options);
   workload.wait_for_all();
   return ExitCode::kSuccess;

@@ -116,7 +116,14 @@ std::int64_t ClickFile::read(std::int64_t first, std::int64_t count,
   const auto out = std::as_writable_bytes(records);
   if (copy_) return read_pieces(*copy_, offset, out, last);
   file_->read(offset, out);
+  if (file_->has_changed()) has_changed_ = true;
   return std::ssize(out);
+}
+
+std::vector<std::string> ClickFile::take_remarks() const {
+  if (copy_) return copy_->take_remarks();
+  if (!has_changed_.exchange(false)) return {};
+  return {change_remark(path())};
 }
 
 std::shared_ptr<const Dataset> ClickFile::pieces() const { return std::make_shared<Pieces>(file_); }

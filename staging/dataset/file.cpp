@@ -39,6 +39,12 @@ File::File(std::string path)
   mtime_ns_ = mtime_ns_of(status);
 }
 
+bool File::has_changed() const {
+  struct stat status {};
+  return ::fstat(descriptor_.get(), &status) == 0 &&
+         (status.st_size != size_ || mtime_ns_of(status) != mtime_ns_);
+}
+
 std::int64_t File::read_some(std::int64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -62,6 +68,12 @@ void File::read(std::int64_t offset, std::span<std::byte> out) const {
     throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends after {}",
                                       path_, offset, out.size(), got));
   }
+}
+
+std::string change_remark(const std::string& path) {
+  return path +
+         ": changed while it was used: size or time of modification differ from those at an "
+         "earlier reading, so samples of both versions may have been used";
 }
 
 FileStamp stamp_of(const std::string& path) {

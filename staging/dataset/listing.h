@@ -39,10 +39,11 @@ struct Listing {
   std::vector<std::string> class_names;   ///< by class id
   std::vector<std::string> folder_names;  ///< kFolder: by class id, relative to root; flat: only ""
   std::vector<Sample> samples;
-  std::string names;               ///< kFolder: zero-terminated file names
-  std::int64_t ignored_files = 0;  ///< hidden, or without an image's extension
-  std::int64_t file_size = 0;      ///< kTar
-  std::int64_t mtime_ns = 0;       ///< of root
+  std::string names;                          ///< kFolder: zero-terminated file names
+  std::int64_t ignored_files = 0;             ///< hidden, or without an image's extension
+  std::int64_t file_size = 0;                 ///< kTar
+  std::int64_t mtime_ns = 0;                  ///< of root
+  std::string remark;                         ///< for people; or ""
 };
 
 /// Serialises a listing for other ranks on the same type of machine.

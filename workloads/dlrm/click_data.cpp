@@ -140,4 +140,13 @@ parallel::ReadCounts ClickData::take_counts() {
   return {.bytes = bytes_read_.exchange(0), .staged = std::exchange(bytes_staged_, 0)};
 }
 
+std::vector<std::string> ClickData::take_remarks() {
+  std::vector<std::string> remarks;
+  for (const File& file : {train_, test_}) {
+    if (!file) continue;
+    for (std::string& remark : file->take_remarks()) remarks.push_back(std::move(remark));
+  }
+  return remarks;
+}
+
 }  // namespace dlrm

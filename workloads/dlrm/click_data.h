@@ -70,6 +70,7 @@ class ClickData final : public parallel::Samples {
   std::unique_ptr<ClickBatches> evaluation_batches(std::int64_t batch);
   std::int64_t evaluation_steps(std::int64_t batch) const;
   parallel::ReadCounts take_counts() override;
+  std::vector<std::string> take_remarks() override;
 
  private:
   using File = std::shared_ptr<const dataset::ClickFile>;

@@ -158,4 +158,13 @@ ReadCounts SampleSets::take_counts() {
   return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0)};
 }
 
+std::vector<std::string> SampleSets::take_remarks() {
+  std::vector<std::string> remarks;
+  for (const Source& source : {sources_.train, sources_.validation}) {
+    if (!source) continue;
+    for (std::string& remark : source->take_remarks()) remarks.push_back(std::move(remark));
+  }
+  return remarks;
+}
+
 }  // namespace parallel

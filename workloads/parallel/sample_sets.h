@@ -90,6 +90,7 @@ class SampleSets : public Samples {
   void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
   ReadCounts take_counts() override;
+  std::vector<std::string> take_remarks() override;
 
  private:
   staging::Ranges needed_for_training(const BatchSplit& split) const;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 namespace parallel {
 
@@ -42,6 +44,8 @@ class Samples {
   virtual void clean_up() = 0;
 
   virtual ReadCounts take_counts() = 0;
+  /// Remarks on the samples for people since the last call; see runner::Workload::take_remarks().
+  virtual std::vector<std::string> take_remarks() = 0;
 };
 
 }  // namespace parallel

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -268,6 +269,18 @@ TEST(ClickIds, NeedRowsForEveryTable) {
   EXPECT_THROW(check_click_ids(kSmall, {{1, 2}, 0}), base::ConfigError);
   EXPECT_THROW(check_click_ids(kSmall, {{1, 0, 2}, 0}), base::ConfigError);
   EXPECT_THROW(check_click_ids(kSmall, {{1, 1, 2}, -1}), base::ConfigError);
+}
+
+TEST_F(Clicks, RemarkOnAFileThatIsOverwrittenWhileItIsRead) {
+  const std::string path = write_clicks(folder_, "a.bin", kSmall, 10);
+  const ClickFile file(path, kSmall);
+  std::vector<std::int32_t> records(static_cast<std::size_t>(kSmall.record_values()));
+  file.read(0, 1, records);
+  EXPECT_TRUE(file.take_remarks().empty());
+  using std::filesystem::last_write_time;
+  last_write_time(path, last_write_time(path) + std::chrono::seconds(1));
+  file.read(1, 1, records);
+  EXPECT_THAT(file.take_remarks(), ElementsAre(HasSubstr("a.bin: changed while it was used")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -282,6 +283,39 @@ TEST_F(OpenDataset, ReadsAPublishedArchive) {
     data->read(i, bytes);
     EXPECT_EQ(decode_image(bytes, data->name(i)).width, 32);
   }
+}
+
+/// Gives the file another time of modification.
+void touch(const std::string& path) {
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(1));
+}
+
+TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
+  const auto data = open_dataset(folder(kFiles));
+  contents(*data);
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+  touch(data->path(2));
+  folder_.write("data/b/2.jpg", "another size");
+  contents(*data);
+  const auto remarks = data->take_remarks();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_THAT(remarks[0], HasSubstr("b/1.jpg: changed while it was used"));
+  EXPECT_THAT(remarks[0], EndsWith("(and 1 more such)"));
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+}
+
+TEST_F(OpenDataset, RemarksOnAnArchiveThatChanges) {
+  const auto data = open_dataset(tar(tar_of(kFiles)));
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+  touch(data->source());
+  EXPECT_TRUE(data->take_remarks().empty());  // nothing was read since
+  contents(*data);
+  const auto remarks = data->take_remarks();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_THAT(remarks[0], HasSubstr("data.tar: changed while it was used"));
 }
 
 }  // namespace
