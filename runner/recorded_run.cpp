@@ -53,7 +53,6 @@ class RecordedRun {
   /// Called by the watching thread if the job ends before this run can report its result.
   void print_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
-  bool is_in_set() const { return setting_.plan.runs > 1; }
   nlohmann::json environment() const;
   telemetry::RankIdentity identity() const;
 
@@ -213,11 +212,11 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
     return run_once(config_, *workload_, caches, run_doors);
   } catch (const base::Error& e) {
     const bool all_know = dynamic_cast<const AgreedError*>(&e) != nullptr;
-    if (!is_in_set() || (doors_.world.size() > 1 && !all_know)) throw;
+    if (doors_.world.size() > 1 && !all_know) throw;
     failure = std::current_exception();
   }
-  // The next member runs in this process. No exception is unwinding here, so collective destructors
-  // run.
+  // Staged copies go, and the next member of a set runs in this process. No exception is unwinding
+  // here, so collective destructors run.
   workload_->clean_up();
   workload_.reset();
   std::rethrow_exception(failure);

@@ -72,10 +72,10 @@ void clear_away(const std::string& directory) {
   try {
     // Nothing is written or removed through a link, or where others may have put one.
     if (is_own_folder(directory)) return remove_folder(directory);
-  } catch (const base::DataError&) {
-    // No set.
+  } catch (const base::Error&) {
+    // It is no set, or holds files of others; then it may have another name by now.
   }
-  rename_beside(directory, ".not-staged.");
+  if (is_there(directory)) rename_beside(directory, ".not-staged.");
 }
 
 /// The folders in `directory` that only this user can change.
@@ -98,7 +98,8 @@ void remove_begun_leftovers(const std::string& directory) {
   for (const fs::path& folder : entries_of(directory)) {
     if (!is_begun(folder) || !fs::exists(folder / kBegunFile)) continue;
     auto use = FolderUse::of(folder.string());
-    if (use && use->try_lock_exclusive()) remove_begun(folder);
+    std::error_code error;  // what cannot be removed is no obstacle
+    if (use && use->try_lock_exclusive()) fs::remove_all(folder, error);
   }
 }
 
@@ -111,8 +112,8 @@ void remove_sets(const std::string& directory, Wanted wanted) {
       if (use && wanted(read_manifest(folder.string())) && use->try_lock_exclusive()) {
         remove_folder(folder.string());
       }
-    } catch (const base::DataError&) {
-      // No trustworthy manifest: not ours to delete.
+    } catch (const base::Error&) {
+      // No trustworthy manifest, or files that it does not name: not ours to delete.
     }
   }
 }
@@ -125,8 +126,6 @@ FolderUse begin_folder(const std::string& final_directory) {
   OutputFile(folder + "/" + kBegunFile).finish();
   return use;
 }
-
-void abandon_folder(FolderUse begun) { remove_begun(begun.folder()); }
 
 std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity) {
   auto use = FolderUse::of(directory);
@@ -190,12 +189,13 @@ void remove_folder(const std::string& directory) {
 }
 
 void leave_folder(FolderUse use) {
+  if (fs::exists(use.folder() + "/" + kBegunFile)) return remove_begun(use.folder());
   try {
     const bool is_whole = !fs::exists(use.folder() + "/" + kDamagedFile);
     if (is_whole && read_manifest(use.folder()).is_kept) return;
     if (use.try_lock_exclusive()) remove_folder(use.folder());
-  } catch (const base::DataError&) {
-    // Without its manifest nothing may be deleted.
+  } catch (const base::Error&) {
+    // Without its manifest nothing may be deleted, nor files of others.
   }
 }
 
@@ -205,10 +205,15 @@ void remove_leftovers(const std::string& directory) {
 }
 
 nlohmann::json to_json(const StagedFolder& folder) {
-  return {{"directory", folder.directory},      {"source", folder.manifest.source},
-          {"samples", folder.manifest.samples}, {"bytes", folder.manifest.bytes},
-          {"made_by", folder.manifest.made_by}, {"is_kept", folder.manifest.is_kept},
-          {"is_used", folder.is_used},          {"is_removed", folder.is_removed}};
+  return {{"directory", folder.directory},
+          {"source", folder.manifest.source},
+          {"samples", folder.manifest.samples},
+          {"bytes", folder.manifest.bytes},
+          {"made_by", folder.manifest.made_by},
+          {"is_kept", folder.manifest.is_kept},
+          {"is_used", folder.is_used},
+          {"is_removed", folder.is_removed},
+          {"damage", folder.damage}};
 }
 
 std::vector<StagedFolder> list_staged(const std::string& directory) {
@@ -221,10 +226,21 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
       // try_lock_exclusive() keeps others out, but `use` releases the lock at the end of this
       // block.
       one.is_used = !use || !use->try_lock_exclusive();
+      if (fs::exists(folder / kDamagedFile)) one.damage = "a sample was found damaged";
       found.push_back(std::move(one));
     } catch (const base::DataError&) {
       // Not a set.
     }
+  }
+  return found;
+}
+
+std::vector<StagedFolder> verify_staged(const std::string& directory) {
+  std::vector<StagedFolder> found = list_staged(directory);
+  base::Activity nobody_watches;
+  for (StagedFolder& folder : found) {
+    const auto use = FolderUse::of(folder.directory);  // so that nobody removes it meanwhile
+    if (use) folder.damage = find_damage(folder.directory, nobody_watches);
   }
   return found;
 }

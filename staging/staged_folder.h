@@ -16,9 +16,6 @@ namespace staging {
 /// other user may read; it is not taken for a staged set. Throws SystemError.
 FolderUse begin_folder(const std::string& final_directory);
 
-/// Deletes a folder from begin_folder() with everything in it.
-void abandon_folder(FolderUse begun);
-
 /// Renames the new folder to `final_directory`. If another run was faster and a complete set of
 /// this identity is already there, that one is kept. A damaged set there is removed; anything
 /// without a manifest, or that others may write to, is renamed. Returns the use of the folder now
@@ -38,7 +35,8 @@ void keep_set(const std::string& directory);
 /// Without a manifest it throws DataError and deletes nothing.
 void remove_folder(const std::string& directory);
 
-/// Ends a use. Removes the set unless it is kept and undamaged, or another process uses it.
+/// Ends a use. Removes an unfinished folder with everything in it; and a set unless it is kept and
+/// undamaged, another process uses it, or it holds files that its manifest does not name.
 void leave_folder(FolderUse use);
 
 /// Deletes what this user's dead jobs left in `directory`: unfinished folders, and complete sets
@@ -50,10 +48,15 @@ struct StagedFolder {
   std::string directory;
   Manifest manifest;
   bool is_used = false, is_removed = false;
+  std::string damage = {};  ///< what is known of it; else ""
 };
 nlohmann::json to_json(const StagedFolder& folder);
 /// All sets that only this user can change, sorted by name.
 std::vector<StagedFolder> list_staged(const std::string& directory);
+
+/// list_staged(), after reading every set in full. Marks damaged ones, which the next run that
+/// needs them copies anew.
+std::vector<StagedFolder> verify_staged(const std::string& directory);
 
 /// Deletes every set in `directory` that nobody uses, kept or not, and the unfinished folders of
 /// dead processes. Returns the sets that were there.

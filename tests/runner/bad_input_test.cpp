@@ -51,6 +51,55 @@ TEST_F(BadInput, TruncatedJpeg) {
   EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1) << telemetry;
 }
 
+TEST_F(BadInput, DamagedStagedCopyIsReplacedByItsSource) {
+  const auto keeps = [](json& c) { c["staging"]["keep"] = true; };
+  json config_that_keeps = config();
+  keeps(config_that_keeps);
+  ASSERT_EQ(shell(TRAINMARK " stage " + saved(config_that_keeps)).status, 0);
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
+    if (entry.path().filename() != "part-0.bin") continue;
+    std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::binary).put('?');
+  }
+  const Ended ended = run(keeps);
+  expect(ended, kTargetMissed,
+         AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("differ from what was staged"),
+               HasSubstr(" instead, and the next run copies anew")));
+  // No reader ever got the damaged bytes.
+  fs::remove_all(folder_ / "near");
+  expect(run(keeps), kTargetMissed, Not(HasSubstr("differ")));
+  EXPECT_EQ(content(result("1.weights.h5")), content(result("2.weights.h5")));
+}
+
+TEST_F(BadInput, StageVerifiesTheCopiesThatAreThere) {
+  const std::string stage = TRAINMARK " stage " + saved(config());
+  ASSERT_EQ(shell(stage).status, 0);
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+  fs::path part;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
+    if (entry.path().filename() == "part-0.bin") part = entry.path();
+  }
+  const auto flip = [&] {
+    std::fstream(part, std::ios::in | std::ios::out | std::ios::binary).put('?');
+  };
+  flip();
+  const Ended verified = shell(stage + " --verify");
+  EXPECT_EQ(verified.status, kData) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("DAMAGED: " + part.string() + ": offset 0: "));
+  ASSERT_EQ(shell(stage).status, 0);
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+  flip();
+  const Ended again = shell(stage + " --json -");
+  expect(again, 0, AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("; copied anew")));
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+}
+
+TEST_F(BadInput, AFailedRunLeavesNoCopy) {
+  const fs::path image = an_image();
+  fs::resize_file(image, fs::file_size(image) / 2);
+  expect(run([](json&) {}), kData, HasSubstr("damaged JPEG"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
 TEST_F(BadInput, TarCutInTheMiddle) {
   ASSERT_EQ(generate("tars", images(6) + " --tar").status, 0);
   const fs::path tar = folder_ / "tars/train.tar";
@@ -141,8 +190,7 @@ TEST_F(BadInput, DiskFullWhileStaging) {
     EXPECT_THAT(content(result(log)),
                 AllOf(HasSubstr("\"status\": \"aborted\""), HasSubstr("No space left on device")));
   }
-  // The partial copy is not trusted, and the next run removes it.
-  EXPECT_FALSE(fs::is_empty(folder_ / "near"));
+  // The partial copy is not trusted, and removed by its rank or by the next run.
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
 }

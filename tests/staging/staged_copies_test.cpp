@@ -119,6 +119,85 @@ TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
   EXPECT_EQ(aside, 1);
 }
 
+TEST_F(Staging, TakesThePlaceOfADamagedSetWithAForeignFile) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::ofstream(left + "/thesis.txt").put('x');
+    fs::remove(left + "/part-0.bin");
+  });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.directory, left);
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+}
+
+TEST_F(Staging, TakesThePlaceOfAFileAndOfALinkThatLeadsNowhere) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  for (const bool is_link : {false, true}) {
+    on_leader(world_, [&] {
+      fs::remove_all(left);
+      if (is_link) {
+        fs::create_symlink("nowhere", left);
+      } else {
+        std::ofstream(left).put('x');
+      }
+    });
+    const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+    EXPECT_EQ(staged.directory, left);
+    EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+    world_.barrier();
+  }
+}
+
+TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    for (const std::int64_t samples : {std::int64_t{1} << 62, std::int64_t{-5}}) {
+      Manifest manifest = read_manifest(left);
+      manifest.samples = samples;
+      write_manifest(left, manifest);
+      EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                  HasSubstr("manifest.json: not a manifest: expected"));
+      manifest.samples = 4;
+      write_manifest(left, manifest);
+    }
+    fs::resize_file(left + "/manifest.json", std::uintmax_t{1} << 32);  // a sparse file
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                HasSubstr("found 4294967296"));
+  });
+}
+
+TEST_F(Staging, IsNotStoppedByALeftoverWithAForeignFile) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  on_leader(world_, [&] { std::ofstream(left + "/thesis.txt").put('x'); });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+}
+
+TEST_F(Staging, TellsWhichCopiesAreDamaged) {
+  const runner::Topology topology = nodes(1);
+  const std::string damaged = die_with_copy(topology, 4, Afterwards::kKeep);
+  const std::string whole = die_with_copy(topology, 5, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::fstream(damaged + "/part-0.bin", std::ios::in | std::ios::out | std::ios::binary).put('?');
+    for (const StagedFolder& folder : list_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage, "");
+    }
+    for (const StagedFolder& folder : verify_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage.empty(), folder.directory == whole);
+      if (folder.directory == damaged) {
+        EXPECT_THAT(folder.damage, HasSubstr("bytes of sample "));
+      }
+    }
+    for (const StagedFolder& folder : list_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage.empty(), folder.directory == whole);
+    }
+  });
+}
+
 TEST_F(Staging, RemovesByHandWhatNobodyUses) {
   const runner::Topology topology = nodes(1);
   const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);

@@ -27,9 +27,7 @@ struct ClickDataOptions {
   Shuffle shuffle = Shuffle::kBatches;
   std::uint64_t seed = 0;
   int prefetch_batches = 4;
-  staging::StagingMode staging = staging::StagingMode::kNone;
-  std::string staging_directory;
-  staging::Afterwards afterwards = staging::Afterwards::kRemove;
+  staging::StagingConfig staging = {.mode = staging::StagingMode::kNone};
 };
 
 /// The test file is the validation set. Batches must not outlive it.
