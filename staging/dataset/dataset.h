@@ -52,11 +52,13 @@ class Dataset {
 struct Image {
   int height = 0, width = 0;
   std::vector<std::uint8_t> pixels;  ///< [height, width, 3]
+  std::string flaw = {};             ///< of the file, without an effect on any pixel; or ""
 };
 
 /// Decodes a JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG, recognised by content, to
 /// RGB; ISLOW DCT, fancy upsampling. Throws DataError beginning with `name` for anything that does
-/// not decode completely.
+/// not decode completely. A JPEG with all its pixels may have stray bytes between its segments, or
+/// lack the end mark.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
 /// Sets only height and width, from the header.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);

@@ -51,6 +51,21 @@ TEST_F(BadInput, TruncatedJpeg) {
   EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1) << telemetry;
 }
 
+TEST_F(BadInput, StrayBytesBeforeTheEndMarkAreReported) {
+  const fs::path image = an_image();
+  std::string bytes = content(image);
+  bytes.insert(bytes.size() - 2, std::string(245, '\x11'));
+  std::ofstream(image, std::ios::binary) << bytes;
+  expect(run([](json&) {}), kTargetMissed,
+         AllOf(HasSubstr("WARNING: "), HasSubstr(image.filename().string() + ": "),
+               HasSubstr("extraneous bytes before marker 0xd9; no pixel is missing")));
+  const json telemetry = json::parse(content(result("1.telemetry.json")));
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["flawed_samples"], 1) << telemetry;
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 0);
+  EXPECT_THAT(telemetry["provenance"]["remarks"][0].get<std::string>(),
+              HasSubstr("no pixel is missing"));
+}
+
 TEST_F(BadInput, DamagedStagedCopyIsReplacedByItsSource) {
   const auto keeps = [](json& c) { c["staging"]["keep"] = true; };
   json config_that_keeps = config();

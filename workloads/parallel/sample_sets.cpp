@@ -154,11 +154,13 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 }
 
 ReadCounts SampleSets::take_counts() {
-  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0)};
+  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0),
+          flawed_.exchange(0)};
 }
 
 std::vector<std::string> SampleSets::take_remarks() {
   std::vector<std::string> remarks;
+  flaw_.take_into(remarks);
   for (const Source& source : {sources_.train, sources_.validation}) {
     if (!source) continue;
     for (std::string& remark : source->take_remarks()) remarks.push_back(std::move(remark));
