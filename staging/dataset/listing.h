@@ -13,9 +13,8 @@ namespace dataset {
 
 struct OpenOptions {
   /// Labels of a flat folder or archive: one line per image in the order of the sorted file names,
-  /// or "FILE LABEL" lines in any order. A label is an integer or a class name. (The integers of
-  /// ILSVRC2012_validation_ground_truth.txt are ImageNet's own ids, not positions of sorted folder
-  /// names.)
+  /// or "FILE LABEL" lines in any order. A label is a class name, or an integer: the position of
+  /// the class, except in ILSVRC2012_validation_ground_truth.txt, which is recognised.
   std::string labels_file;
   std::int64_t first_label = 0;  ///< the integer that means class 0: 0 or 1
   /// The class names by id, such as those of the training set; empty: those found.
