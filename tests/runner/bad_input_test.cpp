@@ -2,6 +2,7 @@
 // archives byte by byte: tests/fuzz.)
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -113,6 +114,19 @@ TEST_F(BadInput, AFailedRunLeavesNoCopy) {
   fs::resize_file(image, fs::file_size(image) / 2);
   expect(run([](json&) {}), kData, HasSubstr("damaged JPEG"));
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(BadInput, PipeInsteadOfAnImageOrOfWeights) {
+  const fs::path image = an_image();
+  fs::remove(image);
+  ASSERT_EQ(::mkfifo(image.c_str(), 0600), 0);
+  for (const std::string mode : {"none", "node"}) {
+    expect(run([&](json& c) { c["staging"]["mode"] = mode; }), kData,
+           HasSubstr(image.filename().string() + ": expected a regular file"));
+  }
+  const fs::path weights = folder_ / "weights.h5";
+  ASSERT_EQ(::mkfifo(weights.c_str(), 0600), 0);
+  expect(evaluate(config(), weights), kData, HasSubstr("weights.h5: expected a regular file"));
 }
 
 TEST_F(BadInput, TarCutInTheMiddle) {
