@@ -46,6 +46,9 @@ class RecordedRun {
   std::string checkpoint_folder() const;
   void open_log();
   RunOutcome train(const CacheClearing& caches);
+  /// Collective. Writes and removes a small file as the weights will be written, after hours of
+  /// training.
+  void try_weights() const;
   void save(const RunOutcome& outcome);
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
   void print_outcome(const RunOutcome& outcome);
@@ -206,7 +209,8 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
                            live_ ? &*live_ : nullptr,
                            before_start,
                            [this](const std::string& reason) { print_failure(reason); },
-                           rule_broken(judged_ ? &*judged_ : nullptr)};
+                           rule_broken(judged_ ? &*judged_ : nullptr),
+                           [this] { try_weights(); }};
   std::exception_ptr failure;
   try {
     return run_once(config_, *workload_, caches, run_doors);
@@ -220,6 +224,22 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
   workload_->clean_up();
   workload_.reset();
   std::rethrow_exception(failure);
+}
+
+void RecordedRun::try_weights() const {
+  on_rank_0(doors_.world, [&] {
+    // A file of this name is removed by the next run if this one dies.
+    const std::string path = files_->weights_path() + ".new";
+    // HDF5 does not end cleanly once its first write failed.
+    constexpr std::size_t kMoreThanHdf5Writes = 16384;
+    base::write_file(path, std::string(kMoreThanHdf5Writes, '\0'));
+    const auto writer = doors_.make_state_writer(path);
+    writer->write("trial", 1);
+    writer->finish();
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    if (error) throw base::system_error(path + ": cannot be removed", error.value());
+  });
 }
 
 void RecordedRun::save(const RunOutcome& outcome) {

@@ -77,6 +77,7 @@ void Run::initialize(const CacheClearing& caches) {
   run_.log.submission(run_.config, run_.workload.info(), nodes);
   run_.log.caches(caches);
   run_.log.init_start();
+  if (run_.doors.try_storage) run_.doors.try_storage();
   run_.workload.open_data();
   if (run_.doors.resume != nullptr) require_same_data(*run_.doors.resume, run_.workload.info());
   run_.workload.initialize();

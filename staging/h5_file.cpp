@@ -20,10 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
-  // HDF5's file lock fails on file systems mounted read-only; readers need none.
-  const H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+/// HDF5's file lock fails on file systems without locks, or mounted read-only. None is needed: a
+/// reader needs none, and a file that is written has a temporary name until it is complete.
+H5Properties without_lock() {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_file_locking(access.get(), false, true);
+  return access;
+}
+
+H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
+  const H5Properties access = without_lock();
   H5FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
   if (!file) reason = h5_reason();  // the next HDF5 call overwrites it
   return file;
@@ -52,7 +58,9 @@ std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
 H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purpose_(purpose) {
   const H5Section section;
   if (purpose == Purpose::kWrite) {
-    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    const H5Properties access = without_lock();  // outlives the reason below
+    handle_ =
+        H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
     if (!handle_) {
       throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
     }

@@ -4,8 +4,10 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "launch_with_faults.h"
 #include "runner/small_run.h"
 #include "workloads/exit_codes.h"
 
@@ -222,6 +224,28 @@ TEST_F(BadInput, DiskFullWhileStaging) {
   // The partial copy is not trusted, and removed by its rank or by the next run.
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(BadInput, FileSystemWithoutLocksTakesTheWeights) {
+  for (const int error : {ENOLCK, EAGAIN, EOPNOTSUPP, 524}) {
+    const Ended ended = run([](json&) {}, outside::fault_variables() +
+                                              "LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=0:flock:" +
+                                              std::to_string(error) + " ");
+    expect(ended, kTargetMissed, Not(HasSubstr("trainmark: ")));
+    const fs::path weights = result("1.weights.h5");
+    EXPECT_TRUE(fs::exists(weights)) << error;
+    EXPECT_EQ(evaluate(config(), weights).status, 0);
+    fs::remove_all(folder_ / "results");
+    fs::remove_all(folder_ / "near");
+  }
+}
+
+TEST_F(BadInput, AWeightsFileThatCannotBeWrittenIsFoundBeforeTheFirstStep) {
+  const Ended ended = run([](json&) {}, outside::fault_variables() +
+                                            "LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=0:trial:1 ");
+  expect(ended, kSystem, HasSubstr("result_1.weights.h5.new.part: cannot be created"));
+  EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("cannot be created")));
+  EXPECT_EQ(content(result("1.txt")).find("run_start"), std::string::npos);
 }
 
 TEST_F(BadInput, DiskFullWhileLogging) {
