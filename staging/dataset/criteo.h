@@ -32,8 +32,8 @@ struct ClickFormat {
 /// A file of click records, never held in memory as a whole. Thread-safe.
 class ClickFile {
  public:
-  /// Throws DataError when the file cannot be opened, is empty, or is not a whole number of records
-  /// long.
+  /// Throws DataError when the file cannot be opened, is empty, is not a whole number of records
+  /// long, or begins like click logs in another form, which it names.
   explicit ClickFile(std::string path, ClickFormat format = {});
   /// The same records, read from `copy`, which holds pieces() or at least those that will be read.
   /// Each read takes whole pieces, so that the copy can verify them. A reader that continues where

@@ -54,6 +54,26 @@ TEST_F(Clicks, AreLittleEndianAndStartAtOnce) {
   EXPECT_THAT(record, ElementsAre(1, 258, 2147483647, -2));
 }
 
+TEST_F(Clicks, InOtherFormsAreNamed) {
+  std::string line = "1\t\t-1\t512";
+  for (int i = 3; i < 13; ++i) line += "\t" + std::to_string(i);
+  for (int i = 0; i < 26; ++i) line += "\t05db91" + std::to_string(10 + i);
+  const std::string day = line + "\n0" + line.substr(1) + "\n";
+  const auto message = [&](const std::string& bytes) {
+    return data_error([&] { ClickFile{folder_.write("day_0", bytes)}; });
+  };
+  // Whatever its length, even that of a whole number of records.
+  for (const std::string& text : {day, day + day.substr(0, 160 - day.size() % 160)}) {
+    EXPECT_THAT(message(text),
+                AllOf(HasSubstr("day_0: expected records of 160 bytes (int32: label, 13 counts, 26 "
+                                "ids), found Criteo's text"),
+                      HasSubstr("data_loader_terabyte.py")));
+  }
+  EXPECT_THAT(message("\x1f\x8b\x08 and so on"), HasSubstr("found a gzip file"));
+  EXPECT_THAT(message("\x93NUMPY and so on"), HasSubstr("found NumPy's arrays"));
+  EXPECT_THAT(message("PK\x03\x04 and so on"), HasSubstr("found NumPy's arrays"));
+}
+
 TEST_F(Clicks, AreReadByManyThreadsAtOnce) {
   const ClickFile file(write_clicks(folder_, "a.bin", kSmall, 1000), kSmall);
   std::vector<std::vector<std::int32_t>> got(4);
