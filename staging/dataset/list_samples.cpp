@@ -97,6 +97,11 @@ class TarLister {
           label, member.header_offset, member.name));
     }
     if (use == FileUse::kImage) {
+      if (member.size > kMostImageBytes) {
+        throw base::DataError(
+            fmt::format("{}: offset {}: '{}': expected an image of at most {} bytes, found {}",
+                        label, member.header_offset, member.name, kMostImageBytes, member.size));
+      }
       findings_.add(prefix + member.name, sample_of(member));
       return;
     }

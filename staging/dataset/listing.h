@@ -11,6 +11,16 @@
 
 namespace dataset {
 
+/// No image takes more bytes, whatever its format.
+inline constexpr std::int64_t kMostImageBytes = std::int64_t{512} << 20;
+
+/// The most bytes that a file may take in which a sample of `bytes` is stored: arrays that are not
+/// used may be beside it, or chunks that extend beyond it.
+constexpr std::int64_t most_file_bytes(std::int64_t bytes) {
+  constexpr std::int64_t kMostBeside = std::int64_t{64} << 20;
+  return 4 * bytes + kMostBeside;
+}
+
 struct OpenOptions {
   /// Labels of a flat folder or archive: one line per image in the order of the sorted file names,
   /// or "FILE LABEL" lines in any order. A label is a class name, or an integer: the position of
@@ -42,6 +52,7 @@ struct Listing {
   std::int64_t ignored_files = 0;             ///< hidden, or without an image's extension
   std::int64_t file_size = 0;                 ///< kTar
   std::int64_t mtime_ns = 0;                  ///< of root
+  std::int64_t most_bytes = kMostImageBytes;  ///< larger samples are refused
   std::string remark;                         ///< for people; or ""
 };
 

@@ -54,6 +54,7 @@ class FolderDataset final : public ListedDataset {
 
   Stamp stamp(std::int64_t index) const override {
     const FileStamp found = stamp_of(path(index));
+    require_size(index, found.size);
     return {found.size, found.mtime_ns};
   }
 
@@ -65,6 +66,7 @@ class FolderDataset final : public ListedDataset {
   }
 
   void note_opened(std::int64_t index, const Stamp& found) const override {
+    require_size(index, found.bytes);
     const std::uint32_t now = mark_of(found);
     const std::uint32_t before =
         seen_[static_cast<std::size_t>(index)].exchange(now, std::memory_order_relaxed);
@@ -88,6 +90,13 @@ class FolderDataset final : public ListedDataset {
   }
 
  private:
+  /// A sparse file may claim any size.
+  void require_size(std::int64_t index, std::int64_t bytes) const {
+    if (bytes <= listing().most_bytes) return;
+    throw base::DataError(fmt::format("{}: expected a sample of at most {} bytes, found {}",
+                                      path(index), listing().most_bytes, bytes));
+  }
+
   /// A hash that is not 0.
   static std::uint32_t mark_of(const Stamp& stamp) {
     constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;

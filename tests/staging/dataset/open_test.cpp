@@ -336,6 +336,20 @@ void touch(const std::string& path) {
   fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(1));
 }
 
+TEST_F(OpenDataset, RefusesASparseFileOfAnySizeBeforeItIsRead) {
+  const std::string path = folder(kFiles);
+  const auto data = open_dataset(path);
+  fs::resize_file(path + "/b/1.jpg", std::uintmax_t{1} << 40);
+  const auto refused = [](const std::function<void()>& action) {
+    EXPECT_THAT(base::thrown_message<base::DataError>(action),
+                HasSubstr("b/1.jpg: expected a sample of at most 536870912 bytes, found "
+                          "1099511627776"));
+  };
+  refused([&] { content(*data, 2); });
+  refused([&] { data->stamp(2); });
+  refused([&] { data->bytes(2); });
+}
+
 TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
   const auto data = open_dataset(folder(kFiles));
   contents(*data);
