@@ -14,7 +14,7 @@
 
 namespace runner {
 
-enum class StagedCopies { kList, kRemoveUnused };
+enum class StagedCopies { kList, kVerify, kRemoveUnused };
 
 /// Dependencies that layers above the runner supply; wired in main.
 struct CommandParts {
@@ -24,8 +24,8 @@ struct CommandParts {
   std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;
   std::function<std::unique_ptr<OutputSink>(const std::string& path)> make_output_sink;
   std::function<nlohmann::json()> libraries;  ///< names and versions
-  /// The staged copies in a folder of this node: an array with a description of each, and whether
-  /// it was removed.
+  /// The staged copies in a folder of this node: an array with a description of each, what is known
+  /// to be damaged, and whether it was removed.
   std::function<nlohmann::json(const std::string& folder, StagedCopies what)> staged_copies;
   SummarizeSet summarize_set;
   AuditPlan audit_plan;  ///< empty: only rule files are applied

@@ -49,6 +49,9 @@ class RecordedRun {
   std::string checkpoint_folder() const;
   void open_log();
   RunOutcome train(const CacheClearing& caches);
+  /// Collective. Writes and removes a small file as the weights will be written, after hours of
+  /// training.
+  void try_weights() const;
   /// Prints the outcome, too, if it cannot be saved.
   void save(const RunOutcome& outcome);
   void write_results(const RunOutcome& outcome);
@@ -58,7 +61,6 @@ class RecordedRun {
   /// Called by the watching thread if the job ends before this run can report its result.
   void print_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
-  bool is_in_set() const { return setting_.plan.runs > 1; }
   nlohmann::json environment() const;
   telemetry::RankIdentity identity() const;
 
@@ -232,20 +234,37 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
                            live_ ? &*live_ : nullptr,
                            before_start,
                            [this](const std::string& reason) { print_failure(reason); },
-                           rule_broken(judged_ ? &*judged_ : nullptr)};
+                           rule_broken(judged_ ? &*judged_ : nullptr),
+                           [this] { try_weights(); }};
   std::exception_ptr failure;
   try {
     return run_once(config_, *workload_, caches, run_doors);
   } catch (const base::Error& e) {
     const bool all_know = dynamic_cast<const AgreedError*>(&e) != nullptr;
-    if (!is_in_set() || (doors_.world.size() > 1 && !all_know)) throw;
+    if (doors_.world.size() > 1 && !all_know) throw;
     failure = std::current_exception();
   }
-  // The next member runs in this process. No exception is unwinding here, so collective destructors
-  // run.
+  // Staged copies go, and the next member of a set runs in this process. No exception is unwinding
+  // here, so collective destructors run.
   workload_->clean_up();
   workload_.reset();
   std::rethrow_exception(failure);
+}
+
+void RecordedRun::try_weights() const {
+  on_rank_0(doors_.world, [&] {
+    // A file of this name is removed by the next run if this one dies.
+    const std::string path = files_->weights_path() + ".new";
+    // HDF5 does not end cleanly once its first write failed.
+    constexpr std::size_t kMoreThanHdf5Writes = 16384;
+    base::write_file(path, std::string(kMoreThanHdf5Writes, '\0'));
+    const auto writer = doors_.make_state_writer(path);
+    writer->write("trial", 1);
+    writer->finish();
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    if (error) throw base::system_error(path + ": cannot be removed", error.value());
+  });
 }
 
 void RecordedRun::save(const RunOutcome& outcome) {
@@ -281,6 +300,7 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
                              {"earlier_s", outcome.earlier_s}};
   }
   if (judged_) provenance["rules"] = to_json(*doors_.rules, judged_->judgement());
+  if (!outcome.remarks.empty()) provenance["remarks"] = outcome.remarks;
   const WorkloadInfo& info = workload_->info();
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }

@@ -37,6 +37,8 @@ struct RunDoors {
   /// Called on rank 0. Returns the rule that the log irrevocably breaks, which ends the run, or "".
   /// May be empty.
   std::function<std::string()> rule_broken = nullptr;
+  /// Collective. Called first of all, to find what the storage of results cannot do; may be empty.
+  std::function<void()> try_storage = nullptr;
 };
 
 }  // namespace runner

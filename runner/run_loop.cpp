@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <exception>
+#include <vector>
 
 #include "runner/agreed_error.h"
 #include "runner/base/units.h"
+#include "runner/remarks.h"
 #include "runner/run_control.h"
 #include "runner/run_state.h"
 #include "runner/training_epochs.h"
@@ -36,6 +38,7 @@ class Run {
   void initialize(const CacheClearing& caches);
   void train_and_evaluate();
   bool stage();  ///< false: the run is over
+  void tell();   ///< what was noticed about the data
   void log_stop(const std::string& reason);
   void finish();
   void warn_of_clock() const;
@@ -80,6 +83,7 @@ void Run::initialize(const CacheClearing& caches) {
   run_.log.submission(run_.config, run_.workload.info(), nodes);
   run_.log.caches(caches);
   run_.log.init_start();
+  if (run_.doors.try_storage) run_.doors.try_storage();
   run_.workload.open_data();
   if (run_.doors.resume != nullptr) require_same_data(*run_.doors.resume, run_.workload.info());
   run_.workload.initialize();
@@ -121,7 +125,14 @@ bool Run::stage() {
     return control_.goes_on();
   }
   run_.log.staging_stop(run_.outcome.staging);
+  tell();
   return control_.goes_on();
+}
+
+void Run::tell() {
+  const auto remarks = tell_remarks(run_.doors.world, run_.workload, run_.doors.console);
+  std::vector<std::string>& all = run_.outcome.remarks;
+  all.insert(all.end(), remarks.begin(), remarks.end());
 }
 
 void Run::finish() {
@@ -140,6 +151,7 @@ void Run::finish() {
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
   warn_of_clock();
+  tell();
 }
 
 void Run::warn_of_clock() const {

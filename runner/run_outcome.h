@@ -21,8 +21,9 @@ struct RunOutcome {
   double run_s = 0.0;      ///< run_start to run_stop on a steady clock
   double earlier_s = 0.0;  ///< in a resumed run: s that its earlier parts took up to the checkpoint
   std::vector<EvaluationPoint> evaluations;  ///< includes those of earlier parts
-  std::string telemetry_entry;  ///< telemetry::rank_entry of this rank, run_start to run_stop
-  nlohmann::json staging;       ///< the result of Workload::stage()
+  std::string telemetry_entry;       ///< telemetry::rank_entry of this rank, run_start to run_stop
+  nlohmann::json staging;            ///< the result of Workload::stage()
+  std::vector<std::string> remarks;  ///< on rank 0: Workload::take_remarks() of all ranks
 
   bool has_quality() const { return !evaluations.empty(); }
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
+#include "runner/remarks.h"
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "runner/watched_workload.h"
@@ -23,7 +25,7 @@ using Json = nlohmann::json;
 
 struct StageOptions {
   std::shared_ptr<ConfigSource> source;
-  bool dry_run = false, list = false, remove = false;
+  bool dry_run = false, list = false, verify = false, remove = false;
   std::string json;
   std::shared_ptr<const CommandParts> parts;
 };
@@ -35,42 +37,55 @@ void print_plan(const Json& facts, const StageOptions& options) {
 
 std::string line_of(const Json& copy) {
   const auto is = [&copy](const char* what) { return copy.at(what).get<bool>(); };
+  const auto damage = copy.at("damage").get<std::string>();
   return fmt::format("{}: {}  {} bytes of {}, by {}{}{}{}", copy.at("host").get<std::string>(),
                      copy.at("directory").get<std::string>(), copy.at("bytes").get<std::int64_t>(),
                      copy.at("source").get<std::string>(), copy.at("made_by").get<std::string>(),
                      is("is_kept") ? ", kept" : "", is("is_used") ? ", in use" : "",
-                     is("is_removed") ? ": removed" : "");
+                     is("is_removed") ? ": removed" : "") +
+         (damage.empty() ? "" : "  DAMAGED: " + damage);
 }
 
-/// Collective. Lists (or removes) the copies on all nodes.
+StagedCopies wish_of(const StageOptions& options) {
+  if (options.remove) return StagedCopies::kRemoveUnused;
+  return options.verify ? StagedCopies::kVerify : StagedCopies::kList;
+}
+
+void print_copies(const Json& copies, const std::string& folder, const StageOptions& options) {
+  if (!options.json.empty()) {
+    write_document({{"folder", folder}, {"copies", copies}}, options.json, std::cout);
+    return;
+  }
+  for (const Json& copy : copies) std::cout << base::printable(line_of(copy)) << '\n';
+  if (copies.empty()) std::cout << "no staged copies in " << base::printable(folder) << '\n';
+}
+
+/// Collective. Lists, verifies or removes the copies on all nodes. kData if one that was verified
+/// is damaged.
 ExitCode show_copies(const StageOptions& options, const Communicator& world,
                      const std::string& folder) {
   const Topology topology = discover_topology(world);
   Json mine = Json::array();
   together(world, [&] {
     if (!topology.is_node_leader()) return;
-    mine = options.parts->staged_copies(
-        folder, options.remove ? StagedCopies::kRemoveUnused : StagedCopies::kList);
+    mine = options.parts->staged_copies(folder, wish_of(options));
     for (Json& copy : mine) copy["host"] = base::host_name();
   });
   Json copies = Json::array();
+  std::int64_t damaged = 0;
+  for (const Json& copy : mine) damaged += copy.at("damage").get<std::string>().empty() ? 0 : 1;
+  const bool has_failed = world.allreduce_max(options.verify ? damaged : 0) > 0;
   for (const std::string& part : world.gather(mine.dump(), 0)) {
     for (Json& copy : Json::parse(part)) copies.push_back(std::move(copy));
   }
-  if (world.rank() != 0) return ExitCode::kSuccess;
-  if (!options.json.empty()) {
-    write_document({{"folder", folder}, {"copies", copies}}, options.json, std::cout);
-    return ExitCode::kSuccess;
-  }
-  for (const Json& copy : copies) std::cout << base::printable(line_of(copy)) << '\n';
-  if (copies.empty()) std::cout << "no staged copies in " << base::printable(folder) << '\n';
-  return ExitCode::kSuccess;
+  if (world.rank() == 0) print_copies(copies, folder, options);
+  return has_failed ? ExitCode::kData : ExitCode::kSuccess;
 }
 
-/// Collective. Null if a signal ended it: the workload leaves no partial copy.
-std::optional<Json> stage_until_stopped(Workload& workload) {
+/// Collective. Null if a signal ended the work, which leaves no partial copy.
+std::optional<Json> until_stopped(const std::function<Json()>& work) {
   try {
-    return workload.stage();
+    return work();
   } catch (const AgreedError& e) {
     if (e.code() != ExitCode::kStopped) throw;
     return std::nullopt;
@@ -90,7 +105,7 @@ ExitCode print_stopped(const StopSignals& signals) {
 
 ExitCode stage(const StageOptions& options, const Communicator& world) {
   const RunConfig& config = *options.source->config;
-  if (options.list || options.remove) {
+  if (options.list || options.verify || options.remove) {
     return show_copies(
         options, world,
         config.reader.resolved().value("/staging/directory"_json_pointer, std::string()));
@@ -101,7 +116,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   workload->open_data();
   // Only for a plan, which looks at every sample; stage() makes its own plan.
   const std::optional<Json> done =
-      options.dry_run ? workload->staging_plan() : stage_until_stopped(*workload);
+      until_stopped([&] { return options.dry_run ? workload->staging_plan() : workload->stage(); });
   if (!done) return world.rank() == 0 ? print_stopped(signals) : ExitCode::kStopped;
   const Json& facts = *done;
   if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "none") {
@@ -109,6 +124,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
                             ": /staging/mode: expected node, as there is nothing to stage with "
                             "none");
   }
+  tell_remarks(world, *workload);
   if (world.rank() == 0) print_plan(facts, options);
   workload.wait_for_all();
   return ExitCode::kSuccess;
@@ -133,17 +149,23 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
         declare_config(app, parts->workloads, [options = options.get()](const WorkloadEntry&) {
           require_outputs(*options->source, {{"--json", options->json}});
         });
-    // Copies staged ahead outlive the runs that use them.
-    options->source->forced = {"staging.keep=true"};
+    // Copies staged ahead outlive the runs that use them, which can then rely on them.
+    options->source->forced = {"staging.keep=true", "staging.verify=true"};
     app.add_flag("--dry-run", options->dry_run,
                  "tell what would be copied and whether it fits; write nothing");
     auto* list = app.add_flag("--list", options->list,
                               "list the copies in staging.directory on every node, kept for later "
                               "runs or left by jobs that died");
+    auto* verify = app.add_flag("--verify", options->verify,
+                                "read the copies in staging.directory on every node in full and "
+                                "list what is damaged, which later runs copy anew; exit code 3 if "
+                                "anything is")
+                       ->excludes(list);
     app.add_flag("--remove", options->remove,
                  "remove the copies in staging.directory on every node, but for those that a run "
                  "uses: exactly what their manifests name")
-        ->excludes(list);
+        ->excludes(list)
+        ->excludes(verify);
     app.add_option("--json", options->json,
                    "write the plan, or what was done, as JSON to this file; '-' for standard "
                    "output");

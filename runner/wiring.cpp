@@ -40,12 +40,23 @@ json libraries() {
           {"HDF5", hdf5_version()}};
 }
 
+std::vector<staging::StagedFolder> staged_folders(const std::string& folder,
+                                                  runner::StagedCopies what) {
+  switch (what) {
+    case runner::StagedCopies::kVerify:
+      return staging::verify_staged(folder);
+    case runner::StagedCopies::kRemoveUnused:
+      return staging::remove_all_unused(folder);
+    default:
+      return staging::list_staged(folder);
+  }
+}
+
 json staged_copies(const std::string& folder, runner::StagedCopies what) {
   json copies = json::array();
-  const auto found = what == runner::StagedCopies::kRemoveUnused
-                         ? staging::remove_all_unused(folder)
-                         : staging::list_staged(folder);
-  for (const staging::StagedFolder& copy : found) copies.push_back(staging::to_json(copy));
+  for (const staging::StagedFolder& copy : staged_folders(folder, what)) {
+    copies.push_back(staging::to_json(copy));
+  }
   return copies;
 }
 

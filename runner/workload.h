@@ -178,6 +178,9 @@ class Workload {
   virtual nlohmann::json staging_plan() { return nullptr; }
   /// Which rank has which part of the model; null if every rank has all of it.
   virtual nlohmann::json placement_plan() { return nullptr; }
+  /// What people should know about the data on this rank although it did not end the run, since the
+  /// last call: "a.jpg: ... (and 3 more such)". Not collective.
+  virtual std::vector<std::string> take_remarks() { return {}; }
   /// Removes the workload's files from node-local storage. Called after the run; not timed.
   virtual void clean_up() {}
 };

@@ -9,6 +9,7 @@
 #include "staging/dataset/climate_folder.h"
 #include "staging/dataset/list_samples.h"
 #include "staging/dataset/universe_folder.h"
+#include "staging/dataset/universe_parts.h"
 
 namespace staging {
 
@@ -53,16 +54,26 @@ std::shared_ptr<const dataset::Dataset> open_dataset_collective(
       list_collective(world, [&] { return dataset::list_samples(path, options); }));
 }
 
-std::shared_ptr<const dataset::Dataset> open_universes_collective(const runner::Communicator& world,
-                                                                  const std::string& path) {
-  return dataset::open_universes(
-      list_collective(world, [&] { return dataset::list_universes(path, &world.activity()); }));
+std::shared_ptr<const dataset::Dataset> open_universes_collective(
+    const runner::Communicator& world, const std::string& path,
+    const dataset::UniverseShape& shape) {
+  return dataset::open_universes(list_collective(world, [&] {
+    dataset::Listing listing = dataset::list_universes(path, &world.activity());
+    const auto counts = dataset::counts_of(shape);
+    listing.most_bytes = dataset::most_file_bytes(counts * std::int64_t{sizeof(std::int16_t)});
+    return listing;
+  }));
 }
 
-std::shared_ptr<const dataset::Dataset> open_climate_collective(const runner::Communicator& world,
-                                                                const std::string& path) {
-  return dataset::open_climate(
-      list_collective(world, [&] { return dataset::list_climate(path, &world.activity()); }));
+std::shared_ptr<const dataset::Dataset> open_climate_collective(
+    const runner::Communicator& world, const std::string& path,
+    const dataset::ClimateShape& shape) {
+  return dataset::open_climate(list_collective(world, [&] {
+    dataset::Listing listing = dataset::list_climate(path, &world.activity());
+    const auto values = dataset::values_of(shape);
+    listing.most_bytes = dataset::most_file_bytes(values * std::int64_t{sizeof(double)});
+    return listing;
+  }));
 }
 
 dataset::ClimateStatistics read_climate_statistics_collective(const runner::Communicator& world,

@@ -33,7 +33,8 @@ class H5StateWriter final : public runner::StateWriter {
 };
 
 /// Reads files of H5StateWriter or of any HDF5 program; floating point of any width is converted to
-/// float32. Throws DataError naming file and dataset.
+/// float32. If all names begin with a wrapper's ("module.", as PyTorch's data parallelism writes),
+/// they are known without it. Throws DataError naming file and dataset.
 class H5StateReader final : public runner::StateReader {
  public:
   explicit H5StateReader(const std::string& path);
@@ -46,7 +47,11 @@ class H5StateReader final : public runner::StateReader {
   std::int64_t read_integer(const std::string& name) const override;
 
  private:
+  /// The name in the file. Throws DataError if it is not there, with some that are.
+  std::string stored_name(const std::string& name) const;
+
   std::unique_ptr<H5File> file_;
+  std::string wrapper_;  ///< what all names in the file begin with
 };
 
 /// Writes the datasets `outputs`, float32 [N, width], and `labels`, int32 [N] or, for targets,

@@ -6,8 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "runner/base/descriptor.h"
@@ -20,13 +23,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
-  // HDF5's file lock fails on file systems mounted read-only; readers need none.
-  const H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+/// HDF5's file lock fails on file systems without locks, or mounted read-only. None is needed: a
+/// reader needs none, and a file that is written has a temporary name until it is complete.
+H5Properties without_lock() {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_file_locking(access.get(), false, true);
+  return access;
+}
+
+H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
+  const H5Properties access = without_lock();
   H5FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
   if (!file) reason = h5_reason();  // the next HDF5 call overwrites it
   return file;
+}
+
+/// What a file that is no HDF5 file is, in words; "" if that is not known.
+std::string known_format(const dataset::File& file) {
+  using namespace std::string_view_literals;
+  std::array<char, 9> head{};
+  const auto bytes = std::as_writable_bytes(std::span(head));
+  const auto size = static_cast<std::size_t>(file.read_some(0, bytes));
+  const std::string_view begin(head.data(), size);
+  constexpr const char* kByHand = "; write the arrays of its state_dict to HDF5 under their names";
+  if (begin.starts_with("PK\x03\x04"sv)) {
+    return fmt::format("a zip archive, as torch.save and numpy.savez write{}", kByHand);
+  }
+  if (begin.starts_with("\x80\x02"sv)) {
+    return fmt::format("a pickle, as old versions of torch.save write{}", kByHand);
+  }
+  if (size == head.size() && begin.back() == '{') {
+    return fmt::format("a safetensors file{}", kByHand);
+  }
+  if (begin.starts_with("\x93NUMPY"sv)) return "a NumPy array";
+  if (begin.starts_with("\x1f\x8b"sv)) return "a gzip file; expand it";
+  return size == 0 ? "an empty file" : "";
 }
 
 void sync_file(const std::string& path) {
@@ -55,7 +86,8 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
     // An unfinished file, or a link that somebody put there, is removed and not followed.
     std::error_code ignored;
     fs::remove(file_name(), ignored);
-    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
+    const H5Properties access = without_lock();  // outlives the reason below
+    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()));
     if (!handle_) {
       throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
     }
@@ -65,7 +97,10 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
   std::string reason;
   handle_ = open_for_reading(path_, reason);
   if (!handle_) {
-    throw base::DataError(fmt::format("{}: expected an HDF5 file: {}", path_, reason));
+    const std::string format = known_format(readable);
+    throw base::DataError(format.empty()
+                              ? fmt::format("{}: expected an HDF5 file: {}", path_, reason)
+                              : fmt::format("{}: expected an HDF5 file, found {}", path_, format));
   }
 }
 

@@ -18,6 +18,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "trainmark-staged-1";
+/// A part, which a rank wrote, takes about 150 bytes.
+constexpr std::int64_t kMostBytes = 16 << 20;
 
 json part_json(const PackedPart& part) {
   return {{"file", part.file},
@@ -41,6 +43,25 @@ PackedPart part_of(const json& object) {
     }
   }
   return part;
+}
+
+/// The counts are trusted with memory.
+void require_sums(const Manifest& manifest) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  std::int64_t samples = 0, bytes = 0;
+  for (const PackedPart& part : manifest.parts) {
+    for (const std::int64_t count : {part.samples, part.bytes}) {
+      if (count < 0 || count > kMost) {
+        throw base::DataError(fmt::format("{} samples or bytes in a part", count));
+      }
+    }
+    samples += part.samples;
+    bytes += part.bytes;
+  }
+  if (samples == manifest.samples && bytes == manifest.bytes) return;
+  throw base::DataError(
+      fmt::format("expected {} samples and {} bytes in the parts, found {} and {}",
+                  manifest.samples, manifest.bytes, samples, bytes));
 }
 
 }  // namespace
@@ -68,6 +89,10 @@ void write_manifest(const std::string& directory, const Manifest& manifest) {
 Manifest read_manifest(const std::string& directory) {
   const std::string path = directory + "/" + kManifestFile;
   const dataset::File file(path);
+  if (file.size() > kMostBytes) {
+    throw base::DataError(fmt::format("{}: not a manifest: expected at most {} bytes, found {}",
+                                      path, kMostBytes, file.size()));
+  }
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   try {
@@ -79,6 +104,7 @@ Manifest read_manifest(const std::string& directory) {
     object.at("samples").get_to(manifest.samples);
     object.at("bytes").get_to(manifest.bytes);
     for (const json& part : object.at("parts")) manifest.parts.push_back(part_of(part));
+    require_sums(manifest);
     manifest.made_by = object.value("made_by", "");
     // A set without this key may be in use by others: do not delete it.
     manifest.is_kept = object.value("keep", true);

@@ -12,8 +12,10 @@
 #include "runner/base/error.h"
 #include "runner/stop_signals.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/remark.h"
 #include "staging/hash.h"
 #include "staging/output_file.h"
+#include "staging/own_folder.h"
 
 namespace staging {
 namespace {
@@ -24,9 +26,9 @@ namespace {
                   sample.offset, sample.size, sample.index));
 }
 
-/// Makes later runs reject the set of this part and copy it again.
-void mark_as_damaged(const std::string& part) {
-  std::ofstream(std::filesystem::path(part).replace_filename(kDamagedFile)).flush();
+/// Makes later runs reject the set in `directory` and copy it again.
+void mark_as_damaged(const std::string& directory) {
+  std::ofstream(directory + "/" + kDamagedFile).flush();
 }
 
 /// Reports progress; throws Error(kStopped) if the process was told to end.
@@ -88,8 +90,10 @@ void check_part(const std::string& directory, const PackedPart& part) {
 /// Serves a source's samples from packed files. Takes 40 bytes of memory a sample.
 class PackedDataset final : public dataset::Dataset {
  public:
-  PackedDataset(std::shared_ptr<const dataset::Dataset> source, const std::string& directory)
-      : source_(std::move(source)) {
+  PackedDataset(std::shared_ptr<const dataset::Dataset> source, const std::string& directory,
+                const std::string& earlier_damage)
+      : source_(std::move(source)), directory_(directory) {
+    if (!earlier_damage.empty()) damage_.note(earlier_damage + "; copied anew");
     const Manifest manifest = read_manifest(directory);
     places_.reserve(static_cast<std::size_t>(manifest.samples));
     for (const PackedPart& part : manifest.parts) {
@@ -112,13 +116,20 @@ class PackedDataset final : public dataset::Dataset {
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     const Place& place = place_of(index);
-    const dataset::File& file = files_[static_cast<std::size_t>(place.part)];
-    out.resize(static_cast<std::size_t>(place.sample.size));
-    file.read(place.sample.offset, out);
-    if (hash_of(out) != place.sample.hash) {
-      mark_as_damaged(file.path());
-      differs(file.path(), place.sample);
+    try {
+      read_copy(place, out);
+    } catch (const base::DataError& e) {
+      mark_as_damaged(directory_);
+      read_source(place.sample, e.what(), out);
+      damage_.note(fmt::format("{}; read from {} instead, and the next run copies anew", e.what(),
+                               source_->name(index)));
     }
+  }
+
+  std::vector<std::string> take_remarks() const override {
+    std::vector<std::string> remarks = source_->take_remarks();
+    damage_.take_into(remarks);
+    return remarks;
   }
 
  private:
@@ -126,6 +137,26 @@ class PackedDataset final : public dataset::Dataset {
     PackedSample sample;
     std::int32_t part = 0;
   };
+
+  void read_copy(const Place& place, std::vector<std::byte>& out) const {
+    const dataset::File& file = files_[static_cast<std::size_t>(place.part)];
+    out.resize(static_cast<std::size_t>(place.sample.size));
+    file.read(place.sample.offset, out);
+    if (hash_of(out) != place.sample.hash) differs(file.path(), place.sample);
+  }
+
+  /// For a sample whose copy is damaged as `damage` says.
+  void read_source(const PackedSample& sample, const char* damage,
+                   std::vector<std::byte>& out) const {
+    try {
+      source_->read(sample.index, out);
+    } catch (const base::DataError& e) {
+      throw base::DataError(fmt::format("{}; and its source: {}", damage, e.what()));
+    }
+    if (hash_of(out) == sample.hash) return;
+    throw base::DataError(
+        fmt::format("{}; and {} differs from it as well", damage, source_->name(sample.index)));
+  }
 
   const Place& place_of(std::int64_t index) const {
     const auto place = std::lower_bound(
@@ -139,9 +170,11 @@ class PackedDataset final : public dataset::Dataset {
     return *place;
   }
 
-  std::shared_ptr<const dataset::Dataset> source_;
+  const std::shared_ptr<const dataset::Dataset> source_;
+  const std::string directory_;
   std::vector<dataset::File> files_;
   std::vector<Place> places_;  ///< sorted by index
+  mutable dataset::Remark damage_;
 };
 
 }  // namespace
@@ -175,6 +208,7 @@ PackResult write_part(const dataset::Dataset& source, const std::vector<std::int
 }
 
 bool holds_staged_set(const std::string& directory, const std::string& identity) {
+  if (!is_own_folder(directory)) return false;
   try {
     const Manifest manifest = read_manifest(directory);
     if (manifest.identity != identity) return false;
@@ -189,9 +223,23 @@ bool holds_staged_set(const std::string& directory, const std::string& identity)
   }
 }
 
+std::string find_damage(const std::string& directory, base::Activity& activity) {
+  try {
+    for (const PackedPart& part : read_manifest(directory).parts) {
+      check_part(directory, part);
+      read_back(directory + "/" + part.file, read_index(directory, part), activity);
+    }
+    return "";
+  } catch (const base::DataError& e) {
+    mark_as_damaged(directory);
+    return e.what();
+  }
+}
+
 std::shared_ptr<const dataset::Dataset> open_packed(std::shared_ptr<const dataset::Dataset> source,
-                                                    const std::string& directory) {
-  return std::make_shared<PackedDataset>(std::move(source), directory);
+                                                    const std::string& directory,
+                                                    const std::string& earlier_damage) {
+  return std::make_shared<PackedDataset>(std::move(source), directory, earlier_damage);
 }
 
 }  // namespace staging

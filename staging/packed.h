@@ -31,13 +31,23 @@ struct PackResult {
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
                       const std::string& directory, int number, base::Activity& activity);
 
-/// Whether `directory` holds a complete set of this identity: the manifest, files of the right
-/// sizes, indexes that match their checksums, and no sample that was found damaged.
+/// Whether `directory`, which only this user can change, holds a complete set of this identity: the
+/// manifest, files of the right sizes, indexes that match their checksums, and no sample that was
+/// found damaged.
 bool holds_staged_set(const std::string& directory, const std::string& identity);
 
-/// The source's samples, read from the packed files of `directory`. Throws DataError when they
-/// contradict the manifest; a sample that does also marks the set as damaged.
+/// Reads the set in `directory` in full. Returns what is damaged, with path and offset, and marks
+/// the set; "" if all samples match their checksums. Reports progress to `activity`, and throws
+/// Error(kStopped) when a signal has told the process to end.
+std::string find_damage(const std::string& directory, base::Activity& activity);
+
+/// The source's samples, read from the packed files of `directory`. `earlier_damage`, if not empty,
+/// is the first remark: what was wrong with the copy that this one replaced. Throws DataError when
+/// these contradict the manifest. A sample whose copy is damaged is read from the source, and marks
+/// the set as damaged; take_remarks() tells of it. Only if the source differs, too, reading it
+/// throws DataError.
 std::shared_ptr<const dataset::Dataset> open_packed(std::shared_ptr<const dataset::Dataset> source,
-                                                    const std::string& directory);
+                                                    const std::string& directory,
+                                                    const std::string& earlier_damage = "");
 
 }  // namespace staging

@@ -11,8 +11,11 @@
 #include <numeric>
 #include <span>
 
+#include "runner/agreed_error.h"
 #include "runner/base/error.h"
+#include "runner/stop_signals.h"
 #include "staging/manifest.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 #include "staging/sample_order.h"
 #include "staging/space.h"
@@ -43,13 +46,18 @@ Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
 
 /// Size, time and label of each needed sample, three integers a sample, on the node's leader.
 std::vector<std::int64_t> stamps_of(const dataset::Dataset& source, const StagingPlan& plan,
+                                    const runner::Communicator& world,
                                     const runner::Communicator& node) {
   const auto [first, last] = split_evenly(plan.samples, node.size(), node.rank());
   std::vector<std::int64_t> mine;
   for (const std::int64_t index : plan.indices(first, last)) {
+    if (runner::is_told_to_end()) break;
     const auto stamp = source.stamp(index);
     mine.insert(mine.end(), {stamp.bytes, stamp.mtime_ns, source.label(index)});
     node.activity().progress();
+  }
+  if (world.allreduce_max(std::int64_t{runner::is_told_to_end() ? 1 : 0}) != 0) {
+    throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
   }
   return node.gather(std::span<const std::int64_t>(mine), 0);
 }
@@ -98,8 +106,9 @@ void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& st
   plan.identity = identity_of(source, plan, stamps);
   constexpr std::size_t kIdentityDigits = 16;
   const std::string name = fs::path(source.source()).lexically_normal().stem().string();
-  plan.directory =
-      fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits));
+  check_staging_directory(directory);
+  plan.directory = name_for_this_user(
+      fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits)));
   const Space space = space_near(directory);
   plan.free_bytes = space.free_bytes;
   plan.is_in_memory = space.is_in_memory;
@@ -162,13 +171,14 @@ nlohmann::json to_json(const StagingPlan& plan) {
 }
 
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
-                         const runner::Topology& topology, const std::string& directory) {
+                         const runner::Communicator& world, const runner::Topology& topology,
+                         const std::string& directory) {
   check_ranges(source, ranges);
   const runner::Communicator& node = topology.node;
   StagingPlan plan;
   plan.ranges = needed_on_node(ranges, node);
   for (const auto& [first, last] : plan.ranges) plan.samples += last - first;
-  const std::vector<std::int64_t> stamps = stamps_of(source, plan, node);
+  const std::vector<std::int64_t> stamps = stamps_of(source, plan, world, node);
   if (topology.is_node_leader()) examine(source, stamps, node.size(), directory, plan);
   plan.identity = node.broadcast(plan.identity, 0);
   plan.directory = node.broadcast(plan.directory, 0);

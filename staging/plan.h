@@ -20,7 +20,7 @@ Ranges merged(Ranges ranges);
 
 /// What staging would do on one node; the same on all of its ranks.
 struct StagingPlan {
-  std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>
+  std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>[-<uid>]
   std::string identity;   ///< hash of source path, ranges, class names and sample stamps and labels
   Ranges ranges;          ///< the union of the ranges that the node's ranks need
   std::int64_t samples = 0, bytes = 0;
@@ -43,10 +43,12 @@ bool fit_together(const std::vector<StagingPlan>& plans);
 /// The plan in the form that dry runs print.
 nlohmann::json to_json(const StagingPlan& plan);
 
-/// Collective over the node. `ranges`: the samples that this rank needs. Reads size and time of
+/// Collective over all ranks. `ranges`: the samples that this rank needs. Reads size and time of
 /// each needed sample once, shared out among the node's ranks; writes nothing. Throws DataError,
-/// SystemError, and ConfigError for ranges beyond the dataset.
+/// SystemError, also for a `directory` that others may write to, ConfigError for ranges beyond the
+/// dataset, and AgreedError(kStopped) when a signal tells a rank to end meanwhile.
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
-                         const runner::Topology& topology, const std::string& directory);
+                         const runner::Communicator& world, const runner::Topology& topology,
+                         const std::string& directory);
 
 }  // namespace staging

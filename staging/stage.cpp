@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,9 +16,9 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
-#include "runner/base/make_folder.h"
 #include "runner/base/system_facts.h"
 #include "staging/manifest.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
@@ -85,7 +86,7 @@ std::optional<PackResult> copy_part(const dataset::Dataset& source, const Stagin
 }
 
 /// Collective over the node. Returns the part that this rank copied, or nullopt on every rank when
-/// one of them was told to end. Sets `use` on the leader.
+/// one of them was told to end. Sets `use` on the leader, from the beginning of the copy on.
 std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
                                        const runner::Topology& topology,
                                        std::shared_ptr<FolderUse>& use) {
@@ -93,10 +94,7 @@ std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const Sta
   if (topology.is_node_leader()) use = std::make_shared<FolderUse>(begin_folder(plan.directory));
   const std::string folder = node.broadcast(use ? use->folder() : "", 0);
   const auto mine = copy_part(source, plan, folder, node);
-  if (node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) {
-    if (use) abandon_folder(std::move(*std::exchange(use, nullptr)));
-    return std::nullopt;
-  }
+  if (node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return std::nullopt;
   const auto parts = node.gather(to_text(mine->part), 0);
   if (use) {
     write_manifest(folder, manifest_of(plan, source.source(), parts));
@@ -160,89 +158,131 @@ nlohmann::json to_json(const StagingFacts& facts) {
 
 namespace {
 
-using Uses = std::vector<std::shared_ptr<FolderUse>>;
+/// A set that exists, as the leader of its node sees it.
+struct Existing {
+  std::shared_ptr<FolderUse> use;  ///< null: there is none to use
+  std::string damage;              ///< why the one that is there cannot be used; else ""
+};
 
-/// Collective over the node. Returns, on the leader, the uses of the sets that already exist.
-/// Checks again which ones do, since their last user may have removed one since it was planned.
-/// Removes what dead jobs left, to free its space.
-Uses use_what_is_there(std::vector<StagingPlan>& plans, const std::string& directory,
-                       const runner::Topology& topology) {
-  Uses uses(plans.size());
+Existing look_at(const StagingPlan& plan, Reuse reuse, base::Activity& activity) {
+  auto use = use_staged_set(plan.directory, plan.identity);
+  if (!use) return {};
+  if (reuse == Reuse::kVerified) {
+    try {
+      std::string damage = find_damage(plan.directory, activity);
+      if (!damage.empty()) return {nullptr, std::move(damage)};
+    } catch (const base::Error& e) {
+      if (e.code() != base::ExitCode::kStopped) throw;
+      return {};  // copying, which is done now, will stop at once
+    }
+  }
+  return {std::make_shared<FolderUse>(std::move(*use)), ""};
+}
+
+/// Collective over the node. Returns, on the leader, what already exists. Checks again which sets
+/// do, since their last user may have removed one since it was planned. Removes what dead jobs
+/// left, to free its space.
+std::vector<Existing> use_what_is_there(std::vector<StagingPlan>& plans,
+                                        const StagingConfig& config,
+                                        const runner::Topology& topology) {
+  std::vector<Existing> existing(plans.size());
   std::vector<std::int64_t> is_staged(plans.size(), 0);
   if (topology.is_node_leader()) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      auto use = use_staged_set(plans[i].directory, plans[i].identity);
-      if (use) uses[i] = std::make_shared<FolderUse>(std::move(*use));
-      is_staged[i] = uses[i] ? 1 : 0;
+      existing[i] = look_at(plans[i], config.reuse, topology.node.activity());
+      is_staged[i] = existing[i].use ? 1 : 0;
     }
-    remove_leftovers(directory);
-    const Space space = space_near(directory);
+    remove_leftovers(config.directory);
+    const Space space = space_near(config.directory);
     for (StagingPlan& plan : plans) plan.free_bytes = space.free_bytes;
   }
   topology.node.broadcast(std::as_writable_bytes(std::span(is_staged)), 0);
   for (std::size_t i = 0; i < plans.size(); ++i) plans[i].is_staged = is_staged[i] != 0;
-  return uses;
+  return existing;
 }
 
-/// Collective over the node. Returns no data when a rank was told to end.
-Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
-             std::shared_ptr<FolderUse> use, const runner::Topology& topology,
-             Afterwards afterwards) {
-  Staged staged;
+/// Collective over the node. Leaves `staged` without data when a rank was told to end.
+void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
+           const Existing& existing, const runner::Topology& topology, Afterwards afterwards,
+           Staged& staged) {
+  staged.use = existing.use;
   if (!plan.is_staged) {
-    const auto mine = copy_to_node(*source, plan, topology, use);
-    if (!mine) return staged;
+    const auto mine = copy_to_node(*source, plan, topology, staged.use);
+    if (!mine) return;
     staged.facts.source_reads = mine->source_reads;
     staged.copied_bytes = mine->part.bytes;
   }
-  if (use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
-  staged.data = open_packed(source, plan.directory);
+  if (staged.use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
+  staged.data = open_packed(source, plan.directory, existing.damage);
   staged.directory = plan.directory;
-  staged.use = std::move(use);
   topology.node.barrier();
-  return staged;
 }
 
-/// Collective over all ranks. If a node was told to end before its last set was complete, all nodes
-/// leave their sets and AgreedError(kStopped) is thrown.
-void require_whole(std::vector<Staged>& sets, const runner::Communicator& world,
-                   const runner::Topology& topology) {
-  const bool is_whole = sets.back().data != nullptr;
+/// Collective over all ranks. Throws AgreedError(kStopped) if a node was told to end before the set
+/// was complete.
+void require_whole(const Staged& staged, const runner::Communicator& world) {
+  const bool is_whole = staged.data != nullptr;
   if (world.allreduce_max(std::int64_t{is_whole ? 0 : 1}) == 0) return;
-  for (Staged& set : sets) leave_staged(topology, std::move(set.use));
   throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
 }
 
-}  // namespace
-
-std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
-                          const std::string& directory, Afterwards afterwards,
-                          const runner::Communicator& world, const runner::Topology& topology,
-                          const base::Clock& clock) {
-  std::vector<Staged> staged;
-  if (mode == StagingMode::kNone) {
-    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", nullptr, 0});
-    return staged;
-  }
+/// stage() with kNode. If it throws, `staged` holds what is in use so far.
+void stage_on_nodes(const std::vector<Wanted>& sets, const StagingConfig& config,
+                    const runner::Communicator& world, const runner::Topology& topology,
+                    const base::Clock& clock, std::vector<Staged>& staged) {
   std::int64_t begin_ns = clock.steady_ns();
-  if (topology.is_node_leader()) base::make_folder(directory);
+  if (topology.is_node_leader()) make_staging_directory(config.directory);
   std::vector<StagingPlan> plans;
   std::vector<std::int64_t> planning_ns;
   for (const Wanted& set : sets) {
-    plans.push_back(plan_staging(*set.source, set.ranges, topology, directory));
+    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config.directory));
     const std::int64_t now_ns = clock.steady_ns();
     planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
   }
-  const Uses uses = use_what_is_there(plans, directory, topology);
-  agree_on_space(plans, directory, world, topology);
+  const std::vector<Existing> existing = use_what_is_there(plans, config, topology);
+  agree_on_space(plans, config.directory, world, topology);
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    staged.push_back(bring(sets[i].source, plans[i], uses[i], topology, afterwards));
-    require_whole(staged, world, topology);
-    Staged& near = staged.back();
+    Staged& near = staged.emplace_back();
+    bring(sets[i].source, plans[i], existing[i], topology, config.afterwards, near);
+    require_whole(near, world);
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
     near.facts = facts_of(plans[i], near.facts.source_reads, static_cast<double>(took_ns) * 1e-9,
                           world, topology);
+  }
+}
+
+/// Removes what is unfinished or not to be kept, after a failure. It is not collective: other ranks
+/// may not get here.
+void end_uses(std::vector<Staged>& staged) noexcept {
+  for (Staged& set : staged) {
+    try {
+      if (set.use) leave_folder(std::move(*set.use));
+    } catch (const std::exception&) {
+      // The failure that led here takes precedence. The next run removes what is left.
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Staged> stage(const std::vector<Wanted>& sets, const StagingConfig& config,
+                          const runner::Communicator& world, const runner::Topology& topology,
+                          const base::Clock& clock) {
+  std::vector<Staged> staged;
+  if (config.mode == StagingMode::kNone) {
+    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", nullptr, 0});
+    return staged;
+  }
+  try {
+    stage_on_nodes(sets, config, world, topology, clock, staged);
+  } catch (const runner::AgreedError&) {
+    end_uses(staged);
+    throw;
+  } catch (...) {
+    // Other ranks of the node may still write there, and would report that their files are gone.
+    if (topology.node.size() == 1) end_uses(staged);
+    throw;
   }
   return staged;
 }

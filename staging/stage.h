@@ -23,6 +23,17 @@ enum class StagingMode { kNone, kNode };
 /// is not removed by a later run with kRemove.
 enum class Afterwards { kRemove, kKeep };
 
+/// Which copies are used again: kUnread trusts what their files look like, and finds a damaged
+/// sample only when it is read; kVerified reads them in full first.
+enum class Reuse { kUnread, kVerified };
+
+struct StagingConfig {
+  StagingMode mode = StagingMode::kNode;
+  std::string directory = {};
+  Afterwards afterwards = Afterwards::kRemove;
+  Reuse reuse = Reuse::kUnread;
+};
+
 /// What staging did, over all nodes; the same on every rank.
 struct StagingFacts {
   StagingMode mode = StagingMode::kNone;
@@ -37,7 +48,8 @@ nlohmann::json to_json(const StagingFacts& facts);
 
 struct Staged {
   /// Same indices, labels and bytes as the source. With kNode, every read is checked against the
-  /// sample's XXH3, and reading a sample that the node did not stage throws Error(kInternal).
+  /// sample's XXH3; a damaged copy is replaced by the source. Reading a sample that the node did
+  /// not stage throws Error(kInternal).
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
   std::string directory;           ///< of this node's staged set; empty with kNone
@@ -52,15 +64,14 @@ struct Wanted {
 };
 
 /// Collective over all ranks. With kNode, each rank copies its share, by bytes, into packed files
-/// in `directory` and reads them back. Only a complete set is trusted: the manifest is written
-/// last, and one rename publishes the set. An existing set of the same identity is reused.
-/// Leftovers of dead jobs in `directory` are removed first. Returns one Staged for each of `sets`.
-/// Throws AgreedError before copying anything when a node has too little space for all sets
-/// together; AgreedError(kStopped) when a signal tells a rank to end while it copies (StopSignals),
-/// after removing every set not to be kept; otherwise DataError or SystemError naming path and
-/// offset.
-std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
-                          const std::string& directory, Afterwards afterwards,
+/// in config.directory and reads them back. Only a complete set of this user's is trusted: the
+/// manifest is written last, and one rename publishes the set. An existing set of the same identity
+/// is reused. Leftovers of dead jobs in that folder are removed first. Returns one Staged for each
+/// of `sets`. Throws AgreedError before copying anything when a node has too little space for all
+/// sets together; AgreedError(kStopped) when a signal tells a rank to end while it plans or copies
+/// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
+/// all ranks know, or with one rank per node, what is unfinished or not to be kept is removed.
+std::vector<Staged> stage(const std::vector<Wanted>& sets, const StagingConfig& config,
                           const runner::Communicator& world, const runner::Topology& topology,
                           const base::Clock& clock);
 

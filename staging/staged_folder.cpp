@@ -14,6 +14,7 @@
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "staging/output_file.h"
+#include "staging/own_folder.h"
 #include "staging/packed.h"
 
 namespace staging {
@@ -49,10 +50,15 @@ void remove_begun(const fs::path& folder) {
   }
 }
 
-/// Renames the folder to an unused name next to it. Returns the new name.
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+/// Renames what is there to an unused name next to it. Returns the new name.
 std::string rename_beside(const std::string& directory, const std::string& mark) {
   return take_name(directory, mark, [&](const std::string& name) {
-    if (fs::exists(name)) return false;
+    if (is_there(name)) return false;
     std::error_code error;
     fs::rename(directory, name, error);
     if (!error) return true;
@@ -61,20 +67,23 @@ std::string rename_beside(const std::string& directory, const std::string& mark)
   });
 }
 
-/// Removes a set, or renames any other folder, from the place where a set is to be published.
+/// Removes a set, or renames anything else, from the place where a set is to be published.
 void clear_away(const std::string& directory) {
   try {
-    remove_folder(directory);
-  } catch (const base::DataError&) {
-    rename_beside(directory, ".not-staged.");
+    // Nothing is written or removed through a link, or where others may have put one.
+    if (is_own_folder(directory)) return remove_folder(directory);
+  } catch (const base::Error&) {
+    // It is no set, or holds files of others; then it may have another name by now.
   }
+  if (is_there(directory)) rename_beside(directory, ".not-staged.");
 }
 
+/// The folders in `directory` that only this user can change.
 std::vector<fs::path> entries_of(const std::string& directory) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.is_directory(error) && !entry.is_symlink(error)) entries.push_back(entry.path());
+    if (is_own_folder(entry.path().string())) entries.push_back(entry.path());
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -89,7 +98,8 @@ void remove_begun_leftovers(const std::string& directory) {
   for (const fs::path& folder : entries_of(directory)) {
     if (!is_begun(folder) || !fs::exists(folder / kBegunFile)) continue;
     auto use = FolderUse::of(folder.string());
-    if (use && use->try_lock_exclusive()) remove_begun(folder);
+    std::error_code error;  // what cannot be removed is no obstacle
+    if (use && use->try_lock_exclusive()) fs::remove_all(folder, error);
   }
 }
 
@@ -102,8 +112,8 @@ void remove_sets(const std::string& directory, Wanted wanted) {
       if (use && wanted(read_manifest(folder.string())) && use->try_lock_exclusive()) {
         remove_folder(folder.string());
       }
-    } catch (const base::DataError&) {
-      // No trustworthy manifest: not ours to delete.
+    } catch (const base::Error&) {
+      // No trustworthy manifest, or files that it does not name: not ours to delete.
     }
   }
 }
@@ -111,20 +121,11 @@ void remove_sets(const std::string& directory, Wanted wanted) {
 }  // namespace
 
 FolderUse begin_folder(const std::string& final_directory) {
-  const std::string folder = take_name(final_directory, kBegunMark, [](const std::string& name) {
-    std::error_code error;
-    const bool is_made = fs::create_directory(name, error);
-    if (error) {
-      throw base::SystemError(fmt::format("{}: cannot be created: {}", name, error.message()));
-    }
-    return is_made;
-  });
+  const std::string folder = take_name(final_directory, kBegunMark, create_own_folder);
   FolderUse use = FolderUse::in_new_folder(folder);
   OutputFile(folder + "/" + kBegunFile).finish();
   return use;
 }
-
-void abandon_folder(FolderUse begun) { remove_begun(begun.folder()); }
 
 std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity) {
   auto use = FolderUse::of(directory);
@@ -140,10 +141,10 @@ FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
       remove_begun(begun.folder());
       return std::move(*use);
     }
-    if (fs::exists(final_directory)) clear_away(final_directory);
+    if (is_there(final_directory)) clear_away(final_directory);
     std::error_code error;
     fs::rename(begun.folder(), final_directory, error);
-    if (error && !fs::exists(final_directory)) {
+    if (error && !is_there(final_directory)) {
       throw base::SystemError(fmt::format("{}: cannot be renamed to {}: {}", begun.folder(),
                                           final_directory, error.message()));
     }
@@ -188,12 +189,13 @@ void remove_folder(const std::string& directory) {
 }
 
 void leave_folder(FolderUse use) {
+  if (fs::exists(use.folder() + "/" + kBegunFile)) return remove_begun(use.folder());
   try {
     const bool is_whole = !fs::exists(use.folder() + "/" + kDamagedFile);
     if (is_whole && read_manifest(use.folder()).is_kept) return;
     if (use.try_lock_exclusive()) remove_folder(use.folder());
-  } catch (const base::DataError&) {
-    // Without its manifest nothing may be deleted.
+  } catch (const base::Error&) {
+    // Without its manifest nothing may be deleted, nor files of others.
   }
 }
 
@@ -203,10 +205,15 @@ void remove_leftovers(const std::string& directory) {
 }
 
 nlohmann::json to_json(const StagedFolder& folder) {
-  return {{"directory", folder.directory},      {"source", folder.manifest.source},
-          {"samples", folder.manifest.samples}, {"bytes", folder.manifest.bytes},
-          {"made_by", folder.manifest.made_by}, {"is_kept", folder.manifest.is_kept},
-          {"is_used", folder.is_used},          {"is_removed", folder.is_removed}};
+  return {{"directory", folder.directory},
+          {"source", folder.manifest.source},
+          {"samples", folder.manifest.samples},
+          {"bytes", folder.manifest.bytes},
+          {"made_by", folder.manifest.made_by},
+          {"is_kept", folder.manifest.is_kept},
+          {"is_used", folder.is_used},
+          {"is_removed", folder.is_removed},
+          {"damage", folder.damage}};
 }
 
 std::vector<StagedFolder> list_staged(const std::string& directory) {
@@ -219,10 +226,21 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
       // try_lock_exclusive() keeps others out, but `use` releases the lock at the end of this
       // block.
       one.is_used = !use || !use->try_lock_exclusive();
+      if (fs::exists(folder / kDamagedFile)) one.damage = "a sample was found damaged";
       found.push_back(std::move(one));
     } catch (const base::DataError&) {
       // Not a set.
     }
+  }
+  return found;
+}
+
+std::vector<StagedFolder> verify_staged(const std::string& directory) {
+  std::vector<StagedFolder> found = list_staged(directory);
+  base::Activity nobody_watches;
+  for (StagedFolder& folder : found) {
+    const auto use = FolderUse::of(folder.directory);  // so that nobody removes it meanwhile
+    if (use) folder.damage = find_damage(folder.directory, nobody_watches);
   }
   return found;
 }

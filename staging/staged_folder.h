@@ -12,21 +12,19 @@
 
 namespace staging {
 
-/// Creates a folder next to `final_directory`, named after it, this host and this process; it is
-/// not taken for a staged set. Throws SystemError.
+/// Creates a folder next to `final_directory`, named after it, this host and this process, that no
+/// other user may read; it is not taken for a staged set. Throws SystemError.
 FolderUse begin_folder(const std::string& final_directory);
 
-/// Deletes a folder from begin_folder() with everything in it.
-void abandon_folder(FolderUse begun);
-
 /// Renames the new folder to `final_directory`. If another run was faster and a complete set of
-/// this identity is already there, that one is kept. A damaged set there is removed; a folder
-/// without a manifest, which may be anything, is renamed. Returns the use of the folder now at
-/// `final_directory`. Throws SystemError.
+/// this identity is already there, that one is kept. A damaged set there is removed; anything
+/// without a manifest, or that others may write to, is renamed. Returns the use of the folder now
+/// at `final_directory`. Throws SystemError.
 FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
                          const std::string& identity);
 
-/// The use of the complete set of this identity in `directory`; nullopt if there is none.
+/// The use of the complete set of this identity in `directory`; nullopt if there is none that only
+/// this user can change.
 std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity);
 
 /// Keeps the set for later runs: from now on, unless it is damaged, only remove_all_unused()
@@ -37,11 +35,12 @@ void keep_set(const std::string& directory);
 /// Without a manifest it throws DataError and deletes nothing.
 void remove_folder(const std::string& directory);
 
-/// Ends a use. Removes the set unless it is kept and undamaged, or another process uses it.
+/// Ends a use. Removes an unfinished folder with everything in it; and a set unless it is kept and
+/// undamaged, another process uses it, or it holds files that its manifest does not name.
 void leave_folder(FolderUse use);
 
-/// Deletes what dead jobs left in `directory`: unfinished folders, and complete sets that are
-/// neither used nor kept.
+/// Deletes what this user's dead jobs left in `directory`: unfinished folders, and complete sets
+/// that are neither used nor kept.
 void remove_leftovers(const std::string& directory);
 
 /// A staged set in a staging directory.
@@ -49,10 +48,15 @@ struct StagedFolder {
   std::string directory;
   Manifest manifest;
   bool is_used = false, is_removed = false;
+  std::string damage = {};  ///< what is known of it; else ""
 };
 nlohmann::json to_json(const StagedFolder& folder);
-/// All folders with a manifest, sorted by name.
+/// All sets that only this user can change, sorted by name.
 std::vector<StagedFolder> list_staged(const std::string& directory);
+
+/// list_staged(), after reading every set in full. Marks damaged ones, which the next run that
+/// needs them copies anew.
+std::vector<StagedFolder> verify_staged(const std::string& directory);
 
 /// Deletes every set in `directory` that nobody uses, kept or not, and the unfinished folders of
 /// dead processes. Returns the sets that were there.

@@ -4,6 +4,8 @@
 //            a write is done then
 //   rename   SIGKILL before the n-th rename of such a file
 //   renamed  SIGKILL just after it
+//   flock    flock() fails with error number n
+//   trial    the trial file that a run writes first cannot be opened
 //   tick     SIGKILL at the n-th reading of the clock: any moment of the run
 //   told     SIGTERM when the n-th file in a folder *.part.* is opened, which staging creates
 //   finalize SIGSTOP before MPI_Finalize
@@ -11,10 +13,12 @@
 //   stuck    from the n-th MPI_Testall on, no operation is complete
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
+// TRAINMARK_TEST_STUCK=FILE: opening this file never returns, as on a hanging file system.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,16 +79,30 @@ bool ends_in_part_call() {
   return wants("part") && call == plan().at;
 }
 
-bool names_part(const char* path) {
-  const std::size_t length = std::strlen(path);
-  return length > 5 && std::strcmp(path + length - 5, ".part") == 0;
+bool ends_with(const char* path, const char* ending) {
+  const std::size_t length = std::strlen(path), last = std::strlen(ending);
+  return length > last && std::strcmp(path + length - last, ending) == 0;
 }
+
+/// The HDF5 file that a run writes first.
+bool names_trial(const char* path) { return ends_with(path, ".new.part"); }
+
+bool names_part(const char* path) { return ends_with(path, ".part") && !names_trial(path); }
 
 bool on_part(int fd) { return fd >= 0 && fd < kDescriptors && is_part[fd].load(); }
 
 template <class F>
 F next(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+/// Before a file is opened. Does not return for the file that is stuck.
+bool is_refused(const char* path) {
+  static const char* const stuck = std::getenv("TRAINMARK_TEST_STUCK");
+  while (stuck != nullptr && std::strcmp(path, stuck) == 0) ::pause();
+  if (!wants("trial") || !names_trial(path)) return false;
+  errno = EPERM;
+  return true;
 }
 
 int opened(int fd, const char* path) {
@@ -149,6 +167,7 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   static const auto real = next<int (*)(const char*, int, ...)>("open");
+  if (is_refused(path)) return -1;
   return opened(real(path, flags, mode), path);
 }
 
@@ -158,6 +177,7 @@ int open64(const char* path, int flags, ...) {
   const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   static const auto real = next<int (*)(const char*, int, ...)>("open64");
+  if (is_refused(path)) return -1;
   return opened(real(path, flags, mode), path);
 }
 
@@ -192,6 +212,13 @@ int fsync(int fd) {
   static const auto real = next<int (*)(int)>("fsync");
   if (on_part(fd) && ends_in_part_call()) die();
   return real(fd);
+}
+
+int flock(int fd, int operation) {
+  static const auto real = next<int (*)(int, int)>("flock");
+  if (!wants("flock")) return real(fd, operation);
+  errno = static_cast<int>(plan().at);
+  return -1;
 }
 
 int rename(const char* from, const char* to) {

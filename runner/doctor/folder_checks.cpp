@@ -142,7 +142,8 @@ Finding check_dataset(const std::string& path, const std::string& workload) {
     if (first == fs::directory_iterator()) return missing(file.string() + ": is empty");
     file = first->path();
   }
-  const base::Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opening a FIFO would otherwise wait for a writer.
+  const base::Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::array<char, 1> byte{};
   if (!opened || ::read(opened.get(), byte.data(), 1) < 0) {
     return missing(file.string() + ": " + std::strerror(errno));

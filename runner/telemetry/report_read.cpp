@@ -180,8 +180,11 @@ RankReport read_rank(const Value& in, std::size_t position) {
   require_sum(subsystems, rank);
   if (in.has("within_s")) read_within(in["within_s"], rank);
   for (int i = 0; i < kCounterCount; ++i) {
-    rank.counters[static_cast<std::size_t>(i)] =
-        counters[std::string(to_string(static_cast<Counter>(i)))].count();
+    const auto counter = static_cast<Counter>(i);
+    const std::string name = to_string(counter);
+    // Files written before this counter existed lack it.
+    if (counter == Counter::kFlawedSamples && !counters.has(name)) continue;
+    rank.counters[static_cast<std::size_t>(i)] = counters[name].count();
   }
   rank.step_s = read_steps(in["step_s"]);
   rank.peak_rss_bytes = in["peak_rss_bytes"].count();

@@ -42,6 +42,9 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
      "included"},
     {"skipped_samples",
      "samples that did not decode and were left out, as the configuration allows"},
+    {"flawed_samples",
+     "samples that were used although their file has a flaw: stray bytes, or no end mark, but no "
+     "pixel missing; counted at each reading"},
 }};
 
 }  // namespace

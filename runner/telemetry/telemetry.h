@@ -45,9 +45,10 @@ enum class Counter {
   kEvalSamples,
   kSteps,
   kExchangeTotalNs,
-  kSkippedSamples
+  kSkippedSamples,
+  kFlawedSamples
 };
-inline constexpr int kCounterCount = 9;
+inline constexpr int kCounterCount = 10;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 

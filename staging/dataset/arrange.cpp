@@ -129,7 +129,7 @@ void label_by_file(Findings& findings, const OpenOptions& options, Listing& list
     }
     names.push_back(path);
   }
-  const auto labels = read_labels(names, options, listing.class_names);
+  const auto labels = read_labels(names, options, listing);
   for (std::size_t i = 0; i < labels.size(); ++i) findings.images[i].sample.label = labels[i];
   listing.folder_names = {""};
   listing.is_flat = true;

@@ -36,9 +36,8 @@ bool is_hidden(std::string_view path);
 void arrange(Findings findings, const OpenOptions& options, Listing& listing);
 
 /// Reads the labels file: returns the class id of each of the sorted `file_names`, and sets
-/// `class_names`. Throws DataError naming the line.
+/// class_names and remark of `listing`. Throws DataError naming the line.
 std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_names,
-                                      const OpenOptions& options,
-                                      std::vector<std::string>& class_names);
+                                      const OpenOptions& options, Listing& listing);
 
 }  // namespace dataset

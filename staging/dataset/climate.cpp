@@ -28,7 +28,8 @@ template <class Takes>
 StoredArray find(const H5Arrays& arrays, const char* path, const std::vector<hsize_t>& expected,
                  const char* types, const Takes& takes) {
   if (!arrays.has(path)) {
-    throw base::DataError(fmt::format("{}: expected a dataset, found none", arrays.label(path)));
+    throw base::DataError(fmt::format("{}: expected a dataset, found none{}", arrays.label(path),
+                                      arrays.broken_link(path)));
   }
   const H5Dataset dataset = arrays.open(path);
   const std::vector<hsize_t> found = dims_of(dataset);

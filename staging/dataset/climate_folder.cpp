@@ -39,7 +39,11 @@ std::unique_ptr<Dataset> open_climate(const std::string& path) {
 std::int64_t read_climate(const Dataset& source, std::int64_t index, const ClimateShape& shape,
                           ClimateSample& out) {
   const std::string path = source.path(index);
-  if (!path.empty()) return read_climate_into(File(path), shape, out);
+  if (!path.empty()) {
+    const File file(path);
+    source.note_opened(index, {file.size(), file.mtime_ns()});
+    return read_climate_into(file, shape, out);
+  }
   std::vector<std::byte> bytes;
   source.read(index, bytes);
   decode_climate_into(bytes, shape, source.name(index), out);

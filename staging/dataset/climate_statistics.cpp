@@ -19,7 +19,8 @@ constexpr const char* kMaximum = "climate/maxval";
 
 StoredArray find(const H5Arrays& arrays, const char* path) {
   if (!arrays.has(path)) {
-    throw base::DataError(fmt::format("{}: expected a dataset, found none", arrays.label(path)));
+    throw base::DataError(fmt::format("{}: expected a dataset, found none{}", arrays.label(path),
+                                      arrays.broken_link(path)));
   }
   return arrays.find_floats(path, kClimateChannels);
 }

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
+#include "staging/dataset/gzip.h"
 
 namespace dataset {
 namespace {
@@ -80,11 +82,47 @@ void check_format(const ClickFormat& format) {
   }
 }
 
+/// Whether a file begins like the text in which Criteo publishes its logs: a label, a tab, counts
+/// and hexadecimal ids between tabs.
+bool is_criteo_text(std::string_view begin) {
+  constexpr std::string_view kUsed = "0123456789abcdefABCDEF-\t\r\n";
+  return begin.size() > 2 && (begin[0] == '0' || begin[0] == '1') && begin[1] == '\t' &&
+         begin.find_first_not_of(kUsed) == std::string_view::npos;
+}
+
+/// Forms of click logs that other programs read, in words; "" for any other content. No record
+/// begins like one of them, as it begins with a label.
+std::string other_form(const File& file) {
+  constexpr std::string_view kArrays = "\x93NUMPY", kZip = "PK\x03\x04", kParquet = "PAR1";
+  std::string head(4096, '\0');
+  head.resize(
+      static_cast<std::size_t>(file.read_some(0, std::as_writable_bytes(std::span<char>(head)))));
+  if (is_criteo_text(head)) {
+    return "Criteo's text, lines of values between tabs; the preprocessing of MLPerf's reference "
+           "makes records of it (github.com/facebookresearch/dlrm: data_utils.py, then "
+           "data_loader_terabyte.py)";
+  }
+  if (is_gzip(std::as_bytes(std::span<const char>(head)))) {
+    return "a gzip file, as Criteo publishes its text; expand it, and make records of the text";
+  }
+  if (head.starts_with(kArrays) || head.starts_with(kZip)) {
+    return "NumPy's arrays, a step of the preprocessing; data_loader_terabyte.py of MLPerf's "
+           "reference (github.com/facebookresearch/dlrm) makes records of them";
+  }
+  return head.starts_with(kParquet) ? "Parquet" : "";
+}
+
 }  // namespace
 
 ClickFile::ClickFile(std::string path, ClickFormat format)
     : format_(format), file_(std::make_shared<File>(std::move(path))) {
   check_format(format_);
+  const std::string other = other_form(*file_);
+  if (!other.empty()) {
+    throw base::DataError(
+        fmt::format("{}: expected records of {} bytes (int32: label, {} counts, {} ids), found {}",
+                    file_->path(), format_.record_bytes(), format_.dense, format_.tables, other));
+  }
   const std::int64_t size = file_->size(), record = format_.record_bytes();
   if (size == 0)
     throw base::DataError(fmt::format("{}: expected records, it is empty", file_->path()));
@@ -116,7 +154,14 @@ std::int64_t ClickFile::read(std::int64_t first, std::int64_t count,
   const auto out = std::as_writable_bytes(records);
   if (copy_) return read_pieces(*copy_, offset, out, last);
   file_->read(offset, out);
+  if (file_->has_changed()) has_changed_ = true;
   return std::ssize(out);
+}
+
+std::vector<std::string> ClickFile::take_remarks() const {
+  if (copy_) return copy_->take_remarks();
+  if (!has_changed_.exchange(false)) return {};
+  return {change_remark(path())};
 }
 
 std::shared_ptr<const Dataset> ClickFile::pieces() const { return std::make_shared<Pieces>(file_); }

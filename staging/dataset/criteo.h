@@ -1,6 +1,7 @@
 // Click logs in the Criteo Terabyte benchmark's binary form: files of records, and their decoding.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,8 +32,8 @@ struct ClickFormat {
 /// A file of click records, never held in memory as a whole. Thread-safe.
 class ClickFile {
  public:
-  /// Throws DataError when the file cannot be opened, is empty, or is not a whole number of records
-  /// long.
+  /// Throws DataError when the file cannot be opened, is empty, is not a whole number of records
+  /// long, or begins like click logs in another form, which it names.
   explicit ClickFile(std::string path, ClickFormat format = {});
   /// The same records, read from `copy`, which holds pieces() or at least those that will be read.
   /// Each read takes whole pieces, so that the copy can verify them. A reader that continues where
@@ -57,6 +58,9 @@ class ClickFile {
     return read(first, count, records, none);
   }
 
+  /// See Dataset::take_remarks().
+  std::vector<std::string> take_remarks() const;
+
   static constexpr std::int64_t kPieceBytes = 1 << 20;
   /// The file as a dataset of pieces of kPieceBytes (the last one shorter), which staging can copy.
   std::shared_ptr<const Dataset> pieces() const;
@@ -68,6 +72,7 @@ class ClickFile {
   std::shared_ptr<const File> file_;
   std::shared_ptr<const Dataset> copy_;  ///< null: the file is read in place
   std::int64_t samples_ = 0;
+  mutable std::atomic<bool> has_changed_{false};
 };
 
 /// Decoded records.

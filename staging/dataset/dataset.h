@@ -14,6 +14,10 @@ namespace dataset {
 /// name (byte order). Class ids are the positions of the sorted class names. read() is thread-safe.
 class Dataset {
  public:
+  struct Stamp {
+    std::int64_t bytes = 0;
+    std::int64_t mtime_ns = 0;  ///< since the Unix epoch
+  };
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
   virtual const std::vector<std::string>& class_names() const = 0;
@@ -28,14 +32,16 @@ class Dataset {
   /// The file that contains exactly this sample, for readers of parts of it; "" if there is none,
   /// or if the sample may only be read through read().
   virtual std::string path(std::int64_t /*index*/) const { return ""; }
+  /// Called by a reader of path(index) with what it found when it opened the file. Thread-safe.
+  /// Throws DataError for a file that is too large for a sample.
+  virtual void note_opened(std::int64_t /*index*/, const Stamp& /*found*/) const {}
   /// The path that was opened.
   virtual std::string source() const { return "memory"; }
   /// Values that change when the sample does. For samples in separate files this stats the file.
-  struct Stamp {
-    std::int64_t bytes = 0;
-    std::int64_t mtime_ns = 0;  ///< since the Unix epoch
-  };
   virtual Stamp stamp(std::int64_t index) const { return {bytes(index), 0}; }
+  /// What people should know about the dataset, and about the samples read since the last call,
+  /// although reading did not fail. Thread-safe.
+  virtual std::vector<std::string> take_remarks() const { return {}; }
   /// Passes each of `indices` to `sink`, in whichever order suits the storage; adjacent samples are
   /// read together in large blocks. Returns the number of reads. Throws DataError as read() does.
   using Sink = std::function<void(std::int64_t index, std::span<const std::byte> bytes)>;
@@ -46,11 +52,13 @@ class Dataset {
 struct Image {
   int height = 0, width = 0;
   std::vector<std::uint8_t> pixels;  ///< [height, width, 3]
+  std::string flaw = {};             ///< of the file, without an effect on any pixel; or ""
 };
 
 /// Decodes a JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG, recognised by content, to
 /// RGB; ISLOW DCT, fancy upsampling. Throws DataError beginning with `name` for anything that does
-/// not decode completely.
+/// not decode completely. A JPEG with all its pixels may have stray bytes between its segments, or
+/// lack the end mark.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
 /// Sets only height and width, from the header.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);

@@ -13,16 +13,25 @@
 namespace dataset {
 namespace {
 
-/// Warnings mean damaged data, and so are errors, except two that concern only header fields.
+/// Warnings mean damaged pixels, and so are errors, except for header fields that have no effect,
+/// stray bytes between segments, and a missing end mark.
 void judge_message(j_common_ptr info, int level) {
   if (level >= 0) return;
+  auto* errors = reinterpret_cast<JpegErrors*>(info->err);
   switch (info->err->msg_code) {
     case JWRN_ADOBE_XFORM:
     case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
       return;
+    case JWRN_JPEG_EOF:
+      if (!errors->may_end) leave_libjpeg(info);
+      break;
+    case JWRN_EXTRANEOUS_DATA:
+      break;
     default:
       leave_libjpeg(info);
   }
+  info->err->format_message(info, errors->flaw.data());
 }
 
 /// A decoder and its error state: PODs except for the destructor.
@@ -40,6 +49,7 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   const char* message() const { return errors_.message.data(); }
+  const char* flaw() const { return errors_.flaw.data(); }
   const jpeg_decompress_struct& info() const { return info_; }
   bool is_cmyk() const { return info_.out_color_space == JCS_CMYK; }
 
@@ -58,6 +68,9 @@ class JpegDecoder {
   /// `pixels`: [height, width, 3]; `row`: [width, 4], used for CMYK.
   bool read_pixels(std::uint8_t* pixels, std::uint8_t* row) {
     if (setjmp(errors_.jump) != 0) return false;
+    // Where more scans could be missing, or an arithmetic decoder would fill up with zeros, only
+    // the end mark shows that the file is complete.
+    errors_.may_end = !jpeg_has_multiple_scans(&info_) && !info_.arith_code;
     jpeg_start_decompress(&info_);
     const std::size_t stride = std::size_t{info_.output_width} * 3;
     while (info_.output_scanline < info_.output_height) {
@@ -102,6 +115,7 @@ void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, E
   if (!decoder.read_pixels(image.pixels.data(), row.data())) {
     throw base::DataError(fmt::format("{}: damaged JPEG data: {}", name, decoder.message()));
   }
+  image.flaw = decoder.flaw();
 }
 
 }  // namespace dataset

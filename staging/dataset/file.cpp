@@ -21,12 +21,16 @@ std::int64_t mtime_ns_of(const struct stat& status) {
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
+/// Does not wait for the writer of a FIFO, but for the holder of a lease on a regular file.
+int open_to_read(const char* path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC;
+  const int file = ::open(path, kFlags | O_NONBLOCK);
+  return file < 0 && errno == EWOULDBLOCK ? ::open(path, kFlags) : file;
+}
+
 }  // namespace
 
-// Opening a pipe without O_NONBLOCK waits for its writer.
-File::File(std::string path)
-    : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+File::File(std::string path) : path_(std::move(path)), descriptor_(open_to_read(path_.c_str())) {
   if (!descriptor_) {
     throw base::DataError(fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
   }
@@ -37,8 +41,15 @@ File::File(std::string path)
   if (!S_ISREG(status.st_mode)) {
     throw base::DataError(fmt::format("{}: expected a regular file", path_));
   }
+  ::fcntl(descriptor_.get(), F_SETFL, O_RDONLY);  // where files may be on tape, reads shall wait
   size_ = status.st_size;
   mtime_ns_ = mtime_ns_of(status);
+}
+
+bool File::has_changed() const {
+  struct stat status {};
+  return ::fstat(descriptor_.get(), &status) == 0 &&
+         (status.st_size != size_ || mtime_ns_of(status) != mtime_ns_);
 }
 
 std::int64_t File::read_some(std::int64_t offset, std::span<std::byte> out) const {
@@ -64,6 +75,12 @@ void File::read(std::int64_t offset, std::span<std::byte> out) const {
     throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends after {}",
                                       path_, offset, out.size(), got));
   }
+}
+
+std::string change_remark(const std::string& path) {
+  return path +
+         ": changed while it was used: size or time of modification differ from those at an "
+         "earlier reading, so samples of both versions may have been used";
 }
 
 FileStamp stamp_of(const std::string& path) {

@@ -21,6 +21,8 @@ class File {
   std::int64_t size() const { return size_; }
   /// Modification time in nanoseconds since the Unix epoch.
   std::int64_t mtime_ns() const { return mtime_ns_; }
+  /// Whether size or modification time differ from those when it was opened.
+  bool has_changed() const;
   /// Fills `out` from `offset`. Throws DataError naming path and offset when the file is too short
   /// or a read fails.
   void read(std::int64_t offset, std::span<std::byte> out) const;
@@ -32,6 +34,9 @@ class File {
   base::Descriptor descriptor_;
   std::int64_t size_ = 0, mtime_ns_ = 0;
 };
+
+/// What people should know about a file that somebody writes to while it is used.
+std::string change_remark(const std::string& path);
 
 struct FileStamp {
   std::int64_t size = 0;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "runner/base/error.h"
@@ -72,13 +71,24 @@ void to_native(const H5Number& number, std::span<std::byte> values) {
   if (number.bytes == 8) reverse_values<8>(values);
 }
 
+/// An access list of this class that follows no link to another file, which could be any file.
+H5Properties within_this_file(hid_t access_class) {
+  H5Properties access(H5Pcreate(access_class));
+  H5Pset_elink_cb(
+      access.get(),
+      [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
+        return -1;
+      },
+      nullptr);
+  return access;
+}
+
 }  // namespace
 
 bool is_h5(std::span<const std::byte> bytes) {
-  constexpr std::array<unsigned char, 8> kSignature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  return bytes.size() >= kSignature.size() &&
-         std::equal(kSignature.begin(), kSignature.end(), bytes.begin(),
-                    [](unsigned char c, std::byte b) { return std::byte{c} == b; });
+  static const std::string name = "memory";
+  H5Memory memory(bytes, name);
+  return find_h5(memory) >= 0;
 }
 
 H5Number number_of(const H5Dataset& dataset) {
@@ -108,28 +118,41 @@ std::string type_in_words(const H5Dataset& dataset) {
 }
 
 H5Arrays::H5Arrays(H5Storage& storage, const std::string& name)
-    : storage_(storage), name_(name), file_(open_h5(storage, name)) {}
+    : storage_(storage),
+      name_(name),
+      file_(open_h5(storage, name)),
+      links_(within_this_file(H5P_LINK_ACCESS)),
+      dataset_access_(within_this_file(H5P_DATASET_ACCESS)) {}
 
 std::string H5Arrays::label(const std::string& path) const {
   return fmt::format("{}: {}", name_, path);
 }
 
 bool H5Arrays::has(const std::string& path) const {
+  return H5Oexists_by_name(file_.get(), path.c_str(), links_.get()) > 0;
+}
+
+std::string H5Arrays::broken_link(const std::string& path) const {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end == 0 ? 0 : end + 1);
     const std::string step = path.substr(0, end);
     H5L_info_t link{};
-    if (H5Lexists(file_.get(), step.c_str(), H5P_DEFAULT) <= 0 ||
-        H5Lget_info(file_.get(), step.c_str(), &link, H5P_DEFAULT) < 0 ||
-        link.type != H5L_TYPE_HARD) {
-      return false;
+    if (H5Lexists(file_.get(), step.c_str(), links_.get()) <= 0 ||
+        H5Lget_info(file_.get(), step.c_str(), &link, links_.get()) < 0) {
+      break;
+    }
+    if (has(step)) continue;
+    if (link.type == H5L_TYPE_SOFT)
+      return fmt::format(" ('{}' is a link that leads nowhere)", step);
+    if (link.type == H5L_TYPE_EXTERNAL) {
+      return fmt::format(" ('{}' is a link to another file, which is not followed)", step);
     }
   }
-  return true;
+  return "";
 }
 
 H5Dataset H5Arrays::open(const std::string& path) const {
-  H5Dataset dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT));
+  H5Dataset dataset(H5Dopen2(file_.get(), path.c_str(), dataset_access_.get()));
   if (!dataset) fail(path, "expected a dataset");
   return dataset;
 }
@@ -141,6 +164,10 @@ StoredArray H5Arrays::find(const H5Dataset& dataset, const std::string& path) co
   StoredArray array;
   if (layout == H5D_CHUNKED) {
     array.chunks = find_chunks(dataset, label(path));
+    for (H5Chunks::Chunk& chunk : array.chunks.chunks) {
+      // read_chunks() refuses others.
+      if (chunk.offset >= 0 && chunk.offset < storage_.size()) chunk.offset += storage_.begin();
+    }
   } else if (layout == H5D_COMPACT) {
     array = sized(dataset, path);
     array.here = read_compact(dataset, array, path);
@@ -186,12 +213,13 @@ StoredArray H5Arrays::sized(const H5Dataset& dataset, const std::string& path) c
 std::int64_t H5Arrays::place_of(const H5Dataset& dataset, const StoredArray& array,
                                 const std::string& path) const {
   const auto offset = static_cast<std::int64_t>(H5Dget_offset(dataset.get()));
-  const std::int64_t bytes = array.values * array.value_bytes, size = storage_.size();
+  const std::int64_t bytes = array.values * array.value_bytes;
+  const std::int64_t size = storage_.size() - storage_.begin();
   if (offset < 0 || offset > size || bytes > size - offset) {
     throw base::DataError(fmt::format("{}: expected {} bytes at offset {}, the file has {}",
                                       label(path), bytes, offset, size));
   }
-  return offset;
+  return storage_.begin() + offset;
 }
 
 std::vector<std::byte> H5Arrays::read_compact(const H5Dataset& dataset, const StoredArray& array,

@@ -13,7 +13,7 @@
 
 namespace dataset {
 
-/// Whether a file that begins with these bytes is an HDF5 file.
+/// Whether these bytes of a file, its first ones or all, have HDF5's signature where it may be.
 bool is_h5(std::span<const std::byte> bytes);
 
 /// The element type of an array. kOther: not a number of a supported size.
@@ -45,9 +45,10 @@ class H5Arrays {
   /// anything but an HDF5 file.
   H5Arrays(H5Storage& storage, const std::string& name);
 
-  /// Whether `path` ("x", "climate/data") exists in this file itself, not behind a soft or external
-  /// link.
+  /// Whether `path` ("x", "climate/data") exists in this file itself, not behind an external link.
   bool has(const std::string& path) const;
+  /// For messages on a path that has() denies: which link in it is the reason, in brackets; or "".
+  std::string broken_link(const std::string& path) const;
   /// Throws DataError for anything but a dataset. `path` must exist.
   H5Dataset open(const std::string& path) const;
   /// Throws DataError unless all values are within the file: sizes in a damaged file are not
@@ -69,6 +70,7 @@ class H5Arrays {
   H5Storage& storage_;
   const std::string& name_;
   H5FileHandle file_;
+  H5Properties links_, dataset_access_;  ///< follow no link to another file
 };
 
 /// To be called within an H5Section.

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -72,76 +71,6 @@ void check_grid(const H5Chunks& chunks, const std::string& label) {
   }
 }
 
-void find_filters(hid_t creation, const std::string& label, H5Chunks& chunks) {
-  const int count = H5Pget_nfilters(creation);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    std::size_t no_values = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags,
-                                               &no_values, nullptr, 0, nullptr, nullptr);
-    if (filter == H5Z_FILTER_DEFLATE) {
-      chunks.filters.push_back(H5Chunks::Filter::kDeflate);
-    } else if (filter == H5Z_FILTER_SHUFFLE) {
-      chunks.filters.push_back(H5Chunks::Filter::kShuffle);
-    } else {
-      throw base::DataError(
-          fmt::format("{}: expected data that are plain, deflated or shuffled, found HDF5's filter "
-                      "{}",
-                      label, filter));
-    }
-  }
-}
-
-/// Reverses the filters of a chunk, last one first.
-class Unfilter {
- public:
-  Unfilter(std::size_t bytes, std::size_t element_bytes, const std::string& label)
-      : bytes_(bytes), element_bytes_(element_bytes), label_(label) {}
-
-  std::vector<std::byte> undo(std::vector<std::byte> stored, const H5Chunks::Chunk& chunk,
-                              const std::vector<H5Chunks::Filter>& filters) const {
-    for (std::size_t i = filters.size(); i-- > 0;) {
-      if ((chunk.skipped >> i & 1U) != 0) continue;
-      stored =
-          filters[i] == H5Chunks::Filter::kDeflate ? inflated(stored, chunk) : unshuffled(stored);
-    }
-    if (stored.size() != bytes_) fail(chunk, fmt::format("found {}", stored.size()));
-    return stored;
-  }
-
- private:
-  std::vector<std::byte> inflated(const std::vector<std::byte>& stored,
-                                  const H5Chunks::Chunk& chunk) const {
-    std::vector<std::byte> out(bytes_);
-    uLongf done = out.size();
-    const int status = uncompress(reinterpret_cast<Bytef*>(out.data()), &done,
-                                  reinterpret_cast<const Bytef*>(stored.data()), stored.size());
-    if (status != Z_OK) fail(chunk, fmt::format("zlib: {}", zError(status)));
-    out.resize(done);
-    return out;
-  }
-
-  /// The shuffle filter stores the first bytes of all elements, then the second ones, and so on.
-  std::vector<std::byte> unshuffled(const std::vector<std::byte>& stored) const {
-    std::vector<std::byte> out = stored;  // an incomplete last element stays at the end
-    const std::size_t elements = stored.size() / element_bytes_;
-    for (std::size_t byte = 0; byte < element_bytes_; ++byte) {
-      for (std::size_t i = 0; i < elements; ++i) {
-        out[i * element_bytes_ + byte] = stored[byte * elements + i];
-      }
-    }
-    return out;
-  }
-
-  [[noreturn]] void fail(const H5Chunks::Chunk& chunk, const std::string& what) const {
-    throw base::DataError(fmt::format("{}: offset {}: expected a chunk of {} bytes, {}", label_,
-                                      chunk.offset, bytes_, what));
-  }
-
-  std::size_t bytes_, element_bytes_;
-  const std::string& label_;
-};
-
 /// Copies the part of a chunk that is within the array, row by row.
 void place_chunk(const H5Chunks& chunks, const Sizes& grid_place, std::span<const std::byte> chunk,
                  std::span<std::byte> out) {
@@ -176,7 +105,7 @@ H5Chunks find_chunks(const H5Dataset& dataset, const std::string& label) {
   H5Chunks chunks;
   find_dims(dataset, creation.get(), chunks);
   check_grid(chunks, label);
-  find_filters(creation.get(), label, chunks);
+  chunks.filters = filters_of(creation.get(), label);
   const Sizes grid = grid_of(chunks);
   Sizes place(grid.size(), 0);
   do {
@@ -202,8 +131,7 @@ H5Chunks find_chunks(const H5Dataset& dataset, const std::string& label) {
 std::vector<std::byte> read_chunks(H5Storage& storage, const H5Chunks& chunks,
                                    const std::string& label) {
   std::vector<std::byte> out(bytes_of(chunks.dims, chunks.element_bytes));
-  const Unfilter unfilter(bytes_of(chunks.chunk_dims, chunks.element_bytes),
-                          static_cast<std::size_t>(chunks.element_bytes), label);
+  const std::size_t chunk_bytes = bytes_of(chunks.chunk_dims, chunks.element_bytes);
   Sizes place(chunks.dims.size(), 0);
   const Sizes grid = grid_of(chunks);
   for (const H5Chunks::Chunk& chunk : chunks.chunks) {
@@ -213,7 +141,14 @@ std::vector<std::byte> read_chunks(H5Storage& storage, const H5Chunks& chunks,
     }
     std::vector<std::byte> stored(static_cast<std::size_t>(chunk.bytes));
     storage.read(chunk.offset, stored);
-    place_chunk(chunks, place, unfilter.undo(std::move(stored), chunk, chunks.filters), out);
+    try {
+      stored = unfiltered(std::move(stored), chunks.filters, chunk.skipped, chunk_bytes,
+                          static_cast<std::size_t>(chunks.element_bytes));
+    } catch (const base::DataError& e) {
+      throw base::DataError(fmt::format("{}: offset {}: expected a chunk of {} bytes, {}", label,
+                                        chunk.offset, chunk_bytes, e.what()));
+    }
+    place_chunk(chunks, place, stored, out);
     advance(place, grid);
   }
   return out;

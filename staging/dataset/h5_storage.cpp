@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -71,13 +72,14 @@ herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t /*type*/, haddr_t end) {
 
 haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t /*type*/) {
   const H5Storage* storage = *own(file)->storage;
-  return storage == nullptr ? 0 : static_cast<haddr_t>(storage->size());
+  return storage == nullptr ? 0 : static_cast<haddr_t>(storage->size() - storage->begin());
 }
 
 herr_t read(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t offset, std::size_t size,
             void* out) {
   return guarded(file, [&](H5Storage& storage) {
-    storage.read(static_cast<std::int64_t>(offset), {static_cast<std::byte*>(out), size});
+    storage.read(storage.begin() + static_cast<std::int64_t>(offset),
+                 {static_cast<std::byte*>(out), size});
   });
 }
 
@@ -195,7 +197,21 @@ void H5Buffer::write(std::int64_t offset, std::span<const std::byte> written) {
   std::memcpy(bytes.data() + offset, written.data(), written.size());
 }
 
+std::int64_t find_h5(H5Storage& storage) {
+  constexpr std::array<unsigned char, 8> kSignature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr std::int64_t kSmallestUserBlock = 512;
+  constexpr auto kBytes = static_cast<std::int64_t>(kSignature.size());
+  std::array<std::byte, kSignature.size()> found{};
+  for (std::int64_t at = 0; at <= storage.size() - kBytes;
+       at = std::max(2 * at, kSmallestUserBlock)) {
+    storage.read(at, found);
+    if (std::memcmp(found.data(), kSignature.data(), found.size()) == 0) return at;
+  }
+  return -1;
+}
+
 H5FileHandle open_h5(H5Storage& storage, const std::string& name) {
+  storage.set_begin(std::max<std::int64_t>(find_h5(storage), 0));
   const H5Properties access = access_to(storage);
   H5FileHandle file;
   if (access) file = H5FileHandle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));

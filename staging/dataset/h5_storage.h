@@ -26,6 +26,11 @@ class H5Storage {
 
   virtual std::int64_t size() const = 0;
   virtual void read(std::int64_t offset, std::span<std::byte> out) = 0;
+  /// Where the HDF5 file begins in the storage: behind a user block, in which other programs keep
+  /// what they like. Set by open_h5().
+  std::int64_t begin() const { return begin_; }
+  void set_begin(std::int64_t begin) { begin_ = begin; }
+
   /// Both throw unless overridden.
   virtual void write(std::int64_t offset, std::span<const std::byte> bytes);
   virtual void resize(std::int64_t size);
@@ -42,6 +47,7 @@ class H5Storage {
  private:
   std::shared_ptr<H5Storage*> self_;
   std::exception_ptr failure_;
+  std::int64_t begin_ = 0;
 };
 
 /// A read-only file in memory.
@@ -86,9 +92,13 @@ class H5Buffer final : public H5Storage {
   std::vector<std::byte> bytes;  ///< bytes that HDF5 did not write are 0
 };
 
-/// Opens the file in `storage` for reading; `storage` must outlive the result. Within an H5Section.
-/// Throws DataError beginning with `name` for anything but an HDF5 file, and exceptions of
-/// `storage`.
+/// Where an HDF5 file may begin: at 0, 512, 1024, 2048 and so on. Returns the place of the first
+/// signature, or -1 if there is none.
+std::int64_t find_h5(H5Storage& storage);
+
+/// Opens the file in `storage` for reading; `storage` must outlive the result. HDF5's own offsets
+/// then count from storage.begin(). Within an H5Section. Throws DataError beginning with `name` for
+/// anything but an HDF5 file, and exceptions of `storage`.
 H5FileHandle open_h5(H5Storage& storage, const std::string& name);
 /// Creates a file in `storage` with the property list `creation`. Within an H5Section. Throws
 /// SystemError beginning with `name`.

@@ -14,6 +14,9 @@ struct JpegErrors {
   jpeg_error_mgr manager;  // first: libjpeg only sees a pointer to this
   std::jmp_buf jump;
   std::array<char, JMSG_LENGTH_MAX> message;
+  std::array<char, JMSG_LENGTH_MAX> flaw;  ///< the last warning that concerned no pixel
+  bool
+      may_end;  ///< the source may end here: then missing bits of pixels are reported by themselves
 };
 
 /// The error handler of a JpegErrors: error_exit.

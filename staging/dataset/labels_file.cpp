@@ -9,6 +9,7 @@
 #include "runner/base/narrow.h"
 #include "staging/dataset/arrange.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/ilsvrc2012.h"
 
 namespace dataset {
 namespace {
@@ -23,8 +24,12 @@ struct Line {
 /// Parses the labels of one file; messages name the line.
 class LabelParser {
  public:
-  explicit LabelParser(const OpenOptions& options) : options_(options) {
-    for (const auto& name : options.class_names) {
+  /// `own_numbers`: the class names by ImageNet's own numbers, if the integers are those; else
+  /// empty.
+  LabelParser(const OpenOptions& options, const std::vector<std::string>& class_names,
+              std::vector<std::string> own_numbers)
+      : options_(options), own_numbers_(std::move(own_numbers)) {
+    for (const auto& name : class_names) {
       ids_.emplace(name, base::narrow<std::int32_t>(ids_.size()));
     }
   }
@@ -44,7 +49,7 @@ class LabelParser {
     return {file, trimmed.substr(blank + 1)};
   }
 
-  std::int32_t id(std::string_view label, std::size_t line) const {
+  std::int32_t id(std::string_view label, std::size_t line) {
     const auto known = ids_.find(label);
     if (known != ids_.end()) return known->second;
     std::int64_t value = 0;
@@ -53,19 +58,43 @@ class LabelParser {
       fail(line, fmt::format("expected an integer{}, found '{}'",
                              ids_.empty() ? "" : " or one of the known class names", label));
     }
+    return own_numbers_.empty() ? id_at(value, line) : id_of_own(value, line);
+  }
+
+  /// Whether a label was taken as the position of a class.
+  bool has_positions() const { return has_positions_; }
+
+ private:
+  std::int32_t id_at(std::int64_t value, std::size_t line) {
+    constexpr std::int64_t kMaxClasses = 1 << 24;
     const std::int64_t first = options_.first_label;
     const std::int64_t count = ids_.empty() ? kMaxClasses : static_cast<std::int64_t>(ids_.size());
     if (value < first || value >= first + count) {
       fail(line,
            fmt::format("expected a label of {} to {}, found {}", first, first + count - 1, value));
     }
+    has_positions_ = true;
     return static_cast<std::int32_t>(value - first);
   }
 
- private:
-  static constexpr std::int64_t kMaxClasses = 1 << 24;
+  std::int32_t id_of_own(std::int64_t value, std::size_t line) const {
+    if (value < 1 || value > static_cast<std::int64_t>(own_numbers_.size())) {
+      fail(line, fmt::format("expected one of ImageNet's own numbers, 1 to {}, found {}",
+                             own_numbers_.size(), value));
+    }
+    const std::string& name = own_numbers_[static_cast<std::size_t>(value - 1)];
+    const auto known = ids_.find(name);
+    if (known == ids_.end()) {
+      fail(line, fmt::format("{}, ImageNet's number {}, is not one of the {} known classes", name,
+                             value, ids_.size()));
+    }
+    return known->second;
+  }
+
   const OpenOptions& options_;
+  const std::vector<std::string> own_numbers_;
   std::unordered_map<std::string_view, std::int32_t> ids_;
+  bool has_positions_ = false;
 };
 
 std::size_t place_of(const std::vector<std::string_view>& file_names, std::string_view name,
@@ -77,20 +106,35 @@ std::size_t place_of(const std::vector<std::string_view>& file_names, std::strin
   return static_cast<std::size_t>(place - file_names.begin());
 }
 
+/// The lines without blanks at their ends, and without empty ones at the end.
+std::vector<std::string> trimmed_lines(const std::string& path) {
+  std::vector<std::string> lines = read_lines(path);
+  for (std::string& line : lines) line.erase(line.find_last_not_of(kBlanks) + 1);
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_names,
-                                      const OpenOptions& options,
-                                      std::vector<std::string>& class_names) {
-  std::vector<std::string> lines = read_lines(options.labels_file);
-  while (!lines.empty() && lines.back().find_first_not_of(kBlanks) == std::string::npos) {
-    lines.pop_back();
-  }
+                                      const OpenOptions& options, Listing& listing) {
+  const std::vector<std::string> lines = trimmed_lines(options.labels_file);
   if (lines.size() != file_names.size()) {
     throw base::DataError(fmt::format("{}: expected {} labels, one for each image, found {}",
                                       options.labels_file, file_names.size(), lines.size()));
   }
-  const LabelParser parser(options);
+  std::vector<std::string> own_numbers;
+  listing.class_names = options.class_names;
+  const bool has_wordnet_names = are_wordnet_ids(options.class_names);
+  const bool is_ground_truth = is_ilsvrc2012_ground_truth(lines);
+  if (is_ground_truth && has_wordnet_names) {
+    own_numbers = ilsvrc2012_wordnet_ids();
+    if (listing.class_names.empty()) {
+      listing.class_names = own_numbers;
+      std::ranges::sort(listing.class_names);
+    }
+  }
+  LabelParser parser(options, listing.class_names, std::move(own_numbers));
   std::vector<std::int32_t> labels(lines.size(), -1);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Line line = parser.split(lines[i], i);
@@ -100,10 +144,18 @@ std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_
     }
     labels[place] = parser.id(line.label, i);
   }
-  class_names = options.class_names;
-  if (class_names.empty()) {
+  const bool may_be_own = is_ground_truth || (has_wordnet_names && !options.class_names.empty());
+  if (parser.has_positions() && may_be_own) {
+    listing.remark = fmt::format(
+        "{}: its integers are taken as positions of the sorted class folders, from {} on; if they "
+        "are ImageNet's own numbers (ILSVRC2012_ID), every label is wrong: write WordNet ids "
+        "instead",
+        options.labels_file, options.first_label);
+  }
+  if (listing.class_names.empty()) {
     const std::int32_t largest = *std::max_element(labels.begin(), labels.end());
-    for (std::int32_t id = 0; id <= largest; ++id) class_names.push_back(std::to_string(id));
+    for (std::int32_t id = 0; id <= largest; ++id)
+      listing.class_names.push_back(std::to_string(id));
   }
   return labels;
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <unordered_map>
 
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
@@ -39,29 +41,67 @@ class TarLister {
   void walk(const std::string& label, const std::string& prefix, std::int64_t begin,
             std::int64_t end) {
     TarWalker walker(file_, label, begin, end);
+    Links links;
     for (TarMember member; walker.next(member);) {
       if (member.name.empty()) continue;
       if (member.kind == TarMember::Kind::kFolder) {
         if (prefix.empty() && !is_hidden(member.name)) findings_.folders.push_back(member.name);
         continue;
       }
-      take(label, prefix, member);
+      take(label, prefix, member, links);
     }
+    if (!links.empty()) follow(links, TarWalker(file_, label, begin, end), label, prefix);
   }
 
  private:
-  void take(const std::string& label, const std::string& prefix, const TarMember& member) {
+  using Links = std::vector<TarMember>;
+
+  /// Adds the images that are hard links to members of the same archive. Their data is the
+  /// target's.
+  void follow(const Links& links, TarWalker walker, const std::string& label,
+              const std::string& prefix) {
+    std::unordered_map<std::string, std::optional<Listing::Sample>> targets;
+    for (const TarMember& link : links) targets.emplace(link.target, std::nullopt);
+    for (TarMember member; walker.next(member);) {
+      const auto target = targets.find(member.name);
+      const bool is_wanted = target != targets.end() && member.kind == TarMember::Kind::kFile;
+      if (is_wanted) target->second = sample_of(member);
+    }
+    for (const TarMember& link : links) {
+      const auto& found = targets.at(link.target);
+      if (!found) {
+        throw base::DataError(fmt::format(
+            "{}: offset {}: '{}' is a hard link to '{}'; expected this file in the same "
+            "archive",
+            label, link.header_offset, link.name, link.target));
+      }
+      findings_.add(prefix + link.name, *found);
+    }
+  }
+
+  void take(const std::string& label, const std::string& prefix, const TarMember& member,
+            Links& links) {
     const FileUse use = use_of(member.name);
     if (use == FileUse::kIgnored || (use == FileUse::kArchive && !prefix.empty())) {
       ++findings_.ignored_files;
       return;
     }
-    if (member.kind == TarMember::Kind::kOther) {
-      throw base::DataError(
-          fmt::format("{}: offset {}: '{}' is a link or special file; expected the image itself",
-                      label, member.header_offset, member.name));
+    if (use == FileUse::kImage && member.kind == TarMember::Kind::kHardLink) {
+      links.push_back(member);
+      return;
+    }
+    if (member.kind != TarMember::Kind::kFile) {
+      throw base::DataError(fmt::format(
+          "{}: offset {}: '{}' is a link or special file; expected the image itself, as "
+          "tar archives it with --dereference and without --sparse",
+          label, member.header_offset, member.name));
     }
     if (use == FileUse::kImage) {
+      if (member.size > kMostImageBytes) {
+        throw base::DataError(
+            fmt::format("{}: offset {}: '{}': expected an image of at most {} bytes, found {}",
+                        label, member.header_offset, member.name, kMostImageBytes, member.size));
+      }
       findings_.add(prefix + member.name, sample_of(member));
       return;
     }

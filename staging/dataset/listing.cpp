@@ -71,6 +71,8 @@ std::string to_bytes(const Listing& listing) {
   packer.value(listing.ignored_files);
   packer.value(listing.file_size);
   packer.value(listing.mtime_ns);
+  packer.value(listing.most_bytes);
+  packer.text(listing.remark);
   return std::move(packer.bytes);
 }
 
@@ -89,6 +91,8 @@ Listing listing_from_bytes(std::string_view bytes) {
   listing.ignored_files = unpacker.value<std::int64_t>();
   listing.file_size = unpacker.value<std::int64_t>();
   listing.mtime_ns = unpacker.value<std::int64_t>();
+  listing.most_bytes = unpacker.value<std::int64_t>();
+  listing.remark = unpacker.text();
   return listing;
 }
 

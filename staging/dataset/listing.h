@@ -11,11 +11,20 @@
 
 namespace dataset {
 
+/// No image takes more bytes, whatever its format.
+inline constexpr std::int64_t kMostImageBytes = std::int64_t{512} << 20;
+
+/// The most bytes that a file may take in which a sample of `bytes` is stored: arrays that are not
+/// used may be beside it, or chunks that extend beyond it.
+constexpr std::int64_t most_file_bytes(std::int64_t bytes) {
+  constexpr std::int64_t kMostBeside = std::int64_t{64} << 20;
+  return 4 * bytes + kMostBeside;
+}
+
 struct OpenOptions {
   /// Labels of a flat folder or archive: one line per image in the order of the sorted file names,
-  /// or "FILE LABEL" lines in any order. A label is an integer or a class name. (The integers of
-  /// ILSVRC2012_validation_ground_truth.txt are ImageNet's own ids, not positions of sorted folder
-  /// names.)
+  /// or "FILE LABEL" lines in any order. A label is a class name, or an integer: the position of
+  /// the class, except in ILSVRC2012_validation_ground_truth.txt, which is recognised.
   std::string labels_file;
   std::int64_t first_label = 0;  ///< the integer that means class 0: 0 or 1
   /// The class names by id, such as those of the training set; empty: those found.
@@ -39,10 +48,12 @@ struct Listing {
   std::vector<std::string> class_names;   ///< by class id
   std::vector<std::string> folder_names;  ///< kFolder: by class id, relative to root; flat: only ""
   std::vector<Sample> samples;
-  std::string names;               ///< kFolder: zero-terminated file names
-  std::int64_t ignored_files = 0;  ///< hidden, or without an image's extension
-  std::int64_t file_size = 0;      ///< kTar
-  std::int64_t mtime_ns = 0;       ///< of root
+  std::string names;                          ///< kFolder: zero-terminated file names
+  std::int64_t ignored_files = 0;             ///< hidden, or without an image's extension
+  std::int64_t file_size = 0;                 ///< kTar
+  std::int64_t mtime_ns = 0;                  ///< of root
+  std::int64_t most_bytes = kMostImageBytes;  ///< larger samples are refused
+  std::string remark;                         ///< for people; or ""
 };
 
 /// Serialises a listing for other ranks on the same type of machine.

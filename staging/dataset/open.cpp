@@ -4,12 +4,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/list_samples.h"
+#include "staging/dataset/remark.h"
 #include "staging/dataset/tar.h"
 
 namespace dataset {
@@ -22,6 +25,10 @@ class ListedDataset : public Dataset {
   const std::vector<std::string>& class_names() const override { return listing_.class_names; }
   std::int32_t label(std::int64_t index) const override { return sample(index).label; }
   std::string source() const override { return listing_.root; }
+  std::vector<std::string> take_remarks() const override {
+    if (listing_.remark.empty() || is_remark_taken_.exchange(true)) return {};
+    return {listing_.remark};
+  }
 
  protected:
   const Listing::Sample& sample(std::int64_t index) const {
@@ -35,23 +42,41 @@ class ListedDataset : public Dataset {
 
  private:
   Listing listing_;
+  mutable std::atomic<bool> is_remark_taken_{false};
 };
 
 class FolderDataset final : public ListedDataset {
  public:
-  using ListedDataset::ListedDataset;
+  explicit FolderDataset(Listing listing)
+      : ListedDataset(std::move(listing)), seen_(this->listing().samples.size()) {}
 
   std::int64_t bytes(std::int64_t index) const override { return stamp(index).bytes; }
 
   Stamp stamp(std::int64_t index) const override {
     const FileStamp found = stamp_of(path(index));
+    require_size(index, found.size);
     return {found.size, found.mtime_ns};
   }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     const File file(path(index));
+    note_opened(index, {file.size(), file.mtime_ns()});
     out.resize(static_cast<std::size_t>(file.size()));
     file.read(0, out);
+  }
+
+  void note_opened(std::int64_t index, const Stamp& found) const override {
+    require_size(index, found.bytes);
+    const std::uint32_t now = mark_of(found);
+    const std::uint32_t before =
+        seen_[static_cast<std::size_t>(index)].exchange(now, std::memory_order_relaxed);
+    if (before != 0 && before != now) changed_.note(change_remark(path(index)));
+  }
+
+  std::vector<std::string> take_remarks() const override {
+    std::vector<std::string> remarks = ListedDataset::take_remarks();
+    changed_.take_into(remarks);
+    return remarks;
   }
 
   std::string name(std::int64_t index) const override { return path(index); }
@@ -63,6 +88,25 @@ class FolderDataset final : public ListedDataset {
     const std::string& folder = listing().folder_names[static_cast<std::size_t>(found.label)];
     return fmt::format("{}/{}/{}", listing().root, folder, file);
   }
+
+ private:
+  /// A sparse file may claim any size.
+  void require_size(std::int64_t index, std::int64_t bytes) const {
+    if (bytes <= listing().most_bytes) return;
+    throw base::DataError(fmt::format("{}: expected a sample of at most {} bytes, found {}",
+                                      path(index), listing().most_bytes, bytes));
+  }
+
+  /// A hash that is not 0.
+  static std::uint32_t mark_of(const Stamp& stamp) {
+    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+    const auto bytes = static_cast<std::uint64_t>(stamp.bytes);
+    const auto time = static_cast<std::uint64_t>(stamp.mtime_ns);
+    return static_cast<std::uint32_t>(((bytes * kGolden) ^ time) * kGolden >> 32) | 1U;
+  }
+
+  mutable std::vector<std::atomic<std::uint32_t>> seen_;  ///< mark of each sample read; else 0
+  mutable Remark changed_;
 };
 
 class TarDataset final : public ListedDataset {
@@ -82,6 +126,7 @@ class TarDataset final : public ListedDataset {
     out.resize(static_cast<std::size_t>(sample(index).size));
     try {
       file_.read(sample(index).position, out);
+      look_for_change();
     } catch (const base::DataError& e) {
       throw base::DataError(fmt::format("{} (in {})", e.what(), name_or_offset(index)));
     }
@@ -99,6 +144,7 @@ class TarDataset final : public ListedDataset {
       const std::int64_t begin = sample(order[first]).position;
       piece.resize(static_cast<std::size_t>(end_of(order[last - 1]) - begin));
       file_.read(begin, piece);
+      look_for_change();
       for (; first < last; ++first) {
         const Listing::Sample& found = sample(order[first]);
         sink(order[first],
@@ -107,6 +153,12 @@ class TarDataset final : public ListedDataset {
       }
     }
     return reads;
+  }
+
+  std::vector<std::string> take_remarks() const override {
+    std::vector<std::string> remarks = ListedDataset::take_remarks();
+    if (has_changed_.exchange(false)) remarks.push_back(change_remark(file_.path()));
+    return remarks;
   }
 
   /// Reads the header again, since names are not stored.
@@ -122,6 +174,10 @@ class TarDataset final : public ListedDataset {
   }
 
  private:
+  void look_for_change() const {
+    if (file_.has_changed()) has_changed_ = true;
+  }
+
   std::int64_t end_of(std::int64_t index) const {
     return sample(index).position + sample(index).size;
   }
@@ -147,6 +203,7 @@ class TarDataset final : public ListedDataset {
   }
 
   File file_;
+  mutable std::atomic<bool> has_changed_{false};
 };
 
 }  // namespace

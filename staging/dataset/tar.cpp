@@ -26,8 +26,8 @@ constexpr std::int64_t kMaxExtension = 1 << 20;
 struct HeaderField {
   std::size_t offset, size;
 };
-constexpr HeaderField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 6},
-    kPrefix{345, 155};
+constexpr HeaderField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kTarget{157, 100},
+    kMagic{257, 6}, kPrefix{345, 155};
 constexpr std::size_t kTypeOffset = 156;
 
 std::string_view text(const std::byte* block, HeaderField field) {
@@ -101,6 +101,8 @@ TarMember::Kind kind_of(char type) {
     case '0':
     case '7':
       return TarMember::Kind::kFile;
+    case '1':
+      return TarMember::Kind::kHardLink;
     case '5':
       return TarMember::Kind::kFolder;
     default:
@@ -116,7 +118,7 @@ std::int64_t padded(std::int64_t size) { return base::round_up(size, kTarBlock);
 }  // namespace
 
 TarWalker::TarWalker(const File& file, std::string label, std::int64_t begin, std::int64_t end)
-    : file_(file), label_(std::move(label)), position_(begin), end_(end) {}
+    : file_(file), label_(std::move(label)), begin_(begin), end_(end), position_(begin) {}
 
 void TarWalker::fail(std::int64_t offset, const std::string& what) const {
   throw base::DataError(fmt::format("{}: offset {}: {}", label_, offset, what));
@@ -146,7 +148,29 @@ std::string TarWalker::payload(std::int64_t offset, std::int64_t size) {
   return data;
 }
 
-/// Parses records of the form "LENGTH KEY=VALUE\n". Only path and size are used.
+/// Goes on behind the end mark, to the next archive. Returns false if there is none. The rest of
+/// the record in which the mark is may have any content.
+bool TarWalker::pass_end_mark(std::int64_t mark) {
+  constexpr std::int64_t kRecord = 20 * kTarBlock;
+  const std::int64_t record_end = begin_ + base::round_up(mark + 1 - begin_, kRecord);
+  previous_size_ = 0;
+  for (std::int64_t at = mark + kTarBlock; end_ - at >= kTarBlock; at += kTarBlock) {
+    const std::byte* found = block(at);
+    if (is_zero(found)) continue;
+    position_ = at;
+    if (checksum_holds(found)) return true;
+    if (at >= record_end) {
+      fail(at, fmt::format("expected nothing but another archive behind the end mark at {}, found "
+                           "other bytes",
+                           mark));
+    }
+  }
+  position_ = end_;
+  return false;
+}
+
+/// Parses records of the form "LENGTH KEY=VALUE\n". Only path, linkpath, size and those of sparse
+/// files are used.
 void TarWalker::read_pax(std::int64_t offset, std::int64_t size, Extension& extension) {
   const std::string records = payload(offset, size);
   std::string_view rest = records;
@@ -163,6 +187,8 @@ void TarWalker::read_pax(std::int64_t offset, std::int64_t size, Extension& exte
     if (equals == std::string_view::npos) fail(offset, "a pax record without '='");
     const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
     if (key == "path") extension.name = value;
+    if (key == "linkpath") extension.target = value;
+    if (key.starts_with("GNU.sparse.")) extension.is_sparse = true;
     if (key == "size") {
       const auto parsed = std::from_chars(value.begin(), value.end(), extension.size);
       if (parsed.ec != std::errc() || parsed.ptr != value.end() || extension.size < 0) {
@@ -175,19 +201,21 @@ void TarWalker::read_pax(std::int64_t offset, std::int64_t size, Extension& exte
 
 bool TarWalker::next(TarMember& member) {
   Extension extension;
-  const std::int64_t first = position_;
+  std::int64_t first = position_;
   for (;;) {
     const std::int64_t at = position_;
     const std::byte* header = block(at);
     if (is_zero(header)) {
       if (at != first) fail(at, "the archive ends between an extension header and its member");
-      return false;
+      if (!pass_end_mark(at)) return false;
+      first = position_;
+      continue;
     }
     if (!checksum_holds(header)) {
       fail(at, "expected a tar header, found a block with a wrong checksum");
     }
     const auto type = static_cast<char>(header[kTypeOffset]);
-    const std::string name = header_name(header);
+    const std::string name = header_name(header), target(text(header, kTarget));
     std::int64_t size = has_data(type) ? number(header, kSize) : 0;
     const bool is_extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
     if (!is_extension && has_data(type) && extension.size >= 0) size = extension.size;
@@ -198,12 +226,17 @@ bool TarWalker::next(TarMember& member) {
                            end_ - data));
     }
     if (type == 'L') extension.name = payload(data, size).c_str();  // up to its zero
+    if (type == 'K') extension.target = payload(data, size).c_str();
     if (type == 'x') read_pax(data, size, extension);
     position_ = data + padded(size);
     previous_size_ = size;
     if (is_extension) continue;
     member.name = tidy(extension.name.empty() ? name : extension.name);
-    member.kind = kind_of(type);
+    member.kind = extension.is_sparse ? TarMember::Kind::kOther : kind_of(type);
+    member.target.clear();
+    if (member.kind == TarMember::Kind::kHardLink) {
+      member.target = tidy(extension.target.empty() ? target : extension.target);
+    }
     if (type == '0' || type == '\0') {
       // Before POSIX, a folder was a file whose name ends in a slash.
       if (!name.empty() && name.back() == '/') member.kind = TarMember::Kind::kFolder;

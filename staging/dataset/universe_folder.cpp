@@ -125,7 +125,11 @@ std::int64_t read_universe(const Dataset& source, std::int64_t index, const Univ
   const UniverseRegion part = region == nullptr ? whole_of(shape) : *region;
   check_region(part, shape);
   const std::string path = region == nullptr ? "" : source.path(index);
-  if (!path.empty()) return read_in_place(File(path), shape, part, out);
+  if (!path.empty()) {
+    const File file(path);
+    source.note_opened(index, {file.size(), file.mtime_ns()});
+    return read_in_place(file, shape, part, out);
+  }
   std::vector<std::byte> bytes;
   source.read(index, bytes);
   decode_into(bytes, shape, part, source.name(index), out);

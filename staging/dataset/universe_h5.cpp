@@ -51,8 +51,9 @@ class Reader {
   const char* targets_name() const { return is_raw_ ? "unitPar" : "y"; }
   void require(const char* array) const {
     if (arrays_.has(array)) return;
-    throw base::DataError(fmt::format("{}: expected datasets '{}' and '{}', found no '{}'", name_,
-                                      counts_name(), targets_name(), array));
+    throw base::DataError(fmt::format("{}: expected datasets '{}' and '{}', found no '{}'{}", name_,
+                                      counts_name(), targets_name(), array,
+                                      arrays_.broken_link(array)));
   }
 
   const std::string& name_;

@@ -2,9 +2,12 @@
 // archives byte by byte: tests/fuzz.)
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "launch_with_faults.h"
 #include "runner/small_run.h"
 #include "workloads/exit_codes.h"
 
@@ -49,6 +52,83 @@ TEST_F(BadInput, TruncatedJpeg) {
   expect(skipping, kTargetMissed, HasSubstr("the target 0.759 was not reached"));
   const json telemetry = json::parse(content(result("2.telemetry.json")));
   EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1) << telemetry;
+}
+
+TEST_F(BadInput, StrayBytesBeforeTheEndMarkAreReported) {
+  const fs::path image = an_image();
+  std::string bytes = content(image);
+  bytes.insert(bytes.size() - 2, std::string(245, '\x11'));
+  std::ofstream(image, std::ios::binary) << bytes;
+  expect(run([](json&) {}), kTargetMissed,
+         AllOf(HasSubstr("WARNING: "), HasSubstr(image.filename().string() + ": "),
+               HasSubstr("extraneous bytes before marker 0xd9; no pixel is missing")));
+  const json telemetry = json::parse(content(result("1.telemetry.json")));
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["flawed_samples"], 1) << telemetry;
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 0);
+  EXPECT_THAT(telemetry["provenance"]["remarks"][0].get<std::string>(),
+              HasSubstr("no pixel is missing"));
+}
+
+TEST_F(BadInput, DamagedStagedCopyIsReplacedByItsSource) {
+  const auto keeps = [](json& c) { c["staging"]["keep"] = true; };
+  json config_that_keeps = config();
+  keeps(config_that_keeps);
+  ASSERT_EQ(shell(TRAINMARK " stage " + saved(config_that_keeps)).status, 0);
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
+    if (entry.path().filename() != "part-0.bin") continue;
+    std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::binary).put('?');
+  }
+  const Ended ended = run(keeps);
+  expect(ended, kTargetMissed,
+         AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("differ from what was staged"),
+               HasSubstr(" instead, and the next run copies anew")));
+  // No reader ever got the damaged bytes.
+  fs::remove_all(folder_ / "near");
+  expect(run(keeps), kTargetMissed, Not(HasSubstr("differ")));
+  EXPECT_EQ(content(result("1.weights.h5")), content(result("2.weights.h5")));
+}
+
+TEST_F(BadInput, StageVerifiesTheCopiesThatAreThere) {
+  const std::string stage = TRAINMARK " stage " + saved(config());
+  ASSERT_EQ(shell(stage).status, 0);
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+  fs::path part;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
+    if (entry.path().filename() == "part-0.bin") part = entry.path();
+  }
+  const auto flip = [&] {
+    std::fstream(part, std::ios::in | std::ios::out | std::ios::binary).put('?');
+  };
+  flip();
+  const Ended verified = shell(stage + " --verify");
+  EXPECT_EQ(verified.status, kData) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("DAMAGED: " + part.string() + ": offset 0: "));
+  ASSERT_EQ(shell(stage).status, 0);
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+  flip();
+  const Ended again = shell(stage + " --json -");
+  expect(again, 0, AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("; copied anew")));
+  EXPECT_EQ(shell(stage + " --verify").status, 0);
+}
+
+TEST_F(BadInput, AFailedRunLeavesNoCopy) {
+  const fs::path image = an_image();
+  fs::resize_file(image, fs::file_size(image) / 2);
+  expect(run([](json&) {}), kData, HasSubstr("damaged JPEG"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(BadInput, PipeInsteadOfAnImageOrOfWeights) {
+  const fs::path image = an_image();
+  fs::remove(image);
+  ASSERT_EQ(::mkfifo(image.c_str(), 0600), 0);
+  for (const std::string mode : {"none", "node"}) {
+    expect(run([&](json& c) { c["staging"]["mode"] = mode; }), kData,
+           HasSubstr(image.filename().string() + ": expected a regular file"));
+  }
+  const fs::path weights = folder_ / "weights.h5";
+  ASSERT_EQ(::mkfifo(weights.c_str(), 0600), 0);
+  expect(evaluate(config(), weights), kData, HasSubstr("weights.h5: expected a regular file"));
 }
 
 TEST_F(BadInput, TarCutInTheMiddle) {
@@ -156,10 +236,31 @@ TEST_F(BadInput, DiskFullWhileStaging) {
     EXPECT_THAT(content(result(log)),
                 AllOf(HasSubstr("\"status\": \"aborted\""), HasSubstr("No space left on device")));
   }
-  // The partial copy is not trusted, and the next run removes it.
-  EXPECT_FALSE(fs::is_empty(folder_ / "near"));
+  // The partial copy is not trusted, and removed by its rank or by the next run.
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(BadInput, FileSystemWithoutLocksTakesTheWeights) {
+  for (const int error : {ENOLCK, EAGAIN, EOPNOTSUPP, 524}) {
+    const Ended ended = run([](json&) {}, outside::fault_variables() +
+                                              "LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=0:flock:" +
+                                              std::to_string(error) + " ");
+    expect(ended, kTargetMissed, Not(HasSubstr("trainmark: ")));
+    const fs::path weights = result("1.weights.h5");
+    EXPECT_TRUE(fs::exists(weights)) << error;
+    EXPECT_EQ(evaluate(config(), weights).status, 0);
+    fs::remove_all(folder_ / "results");
+    fs::remove_all(folder_ / "near");
+  }
+}
+
+TEST_F(BadInput, AWeightsFileThatCannotBeWrittenIsFoundBeforeTheFirstStep) {
+  const Ended ended = run([](json&) {}, outside::fault_variables() +
+                                            "LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=0:trial:1 ");
+  expect(ended, kSystem, HasSubstr("result_1.weights.h5.new.part: cannot be created"));
+  EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("cannot be created")));
+  EXPECT_EQ(content(result("1.txt")).find("run_start"), std::string::npos);
 }
 
 TEST_F(BadInput, DiskFullWhileLogging) {

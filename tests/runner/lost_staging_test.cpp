@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch_with_faults.h"
 #include "runner/small_run.h"
 #include "workloads/exit_codes.h"
 
@@ -41,8 +42,8 @@ std::int64_t bytes_below(const fs::path& folder) {
 }
 
 TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
-  block("data/train");
-  const Started job = start(mpirun(2) + TRAINMARK " run " + saved(config()));
+  const Started job = start(outside::mpirun_with_stuck_file(2, last_image("data/train")) +
+                            TRAINMARK " run " + saved(config()));
   ASSERT_TRUE(comes([this] {
     // The folder is created after the record.
     return content(result("1.txt")).find("staging_start") != std::string::npos &&
@@ -61,7 +62,6 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   for (const auto& entry : fs::directory_iterator(folder_ / "near")) {
     EXPECT_THAT(entry.path().filename().string(), HasSubstr(".part."));
   }
-  unblock();
   const Ended next = shell(mpirun(2) + TRAINMARK " run " + saved(config()));
   EXPECT_EQ(next.status, kTargetMissed) << next.err;
   EXPECT_GE(staged_bytes(result("2.telemetry.json")), bytes_below(folder_ / "data/train"));

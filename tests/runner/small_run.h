@@ -1,8 +1,6 @@
 // Runs of the program on a few small images, for tests from outside.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string>
 
@@ -43,22 +41,14 @@ class SmallRun : public GeneratedRun {
     return last;
   }
 
-  /// Replaces the last image below `folder`, which belongs to the last rank, by a pipe without a
-  /// writer: reading it blocks, as on a hanging file system.
-  void block(const std::string& folder) {
+  /// The last image below `folder`, which belongs to the last rank.
+  std::string last_image(const std::string& folder) const {
+    fs::path last;
     for (const auto& entry : fs::recursive_directory_iterator(folder_ / folder)) {
-      if (entry.is_regular_file()) blocked_ = std::max(blocked_, entry.path());
+      if (entry.is_regular_file()) last = std::max(last, entry.path());
     }
-    fs::rename(blocked_, folder_ / "image");
-    ASSERT_EQ(::mkfifo(blocked_.c_str(), 0600), 0);
+    return last.string();
   }
-  void unblock() const {
-    fs::remove(blocked_);
-    fs::rename(folder_ / "image", blocked_);
-  }
-
- private:
-  fs::path blocked_;
 };
 
 }  // namespace outside

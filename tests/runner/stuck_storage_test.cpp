@@ -1,10 +1,9 @@
-// Tests of runs whose reads block, as on a hanging file system: a pipe without a writer replaces an
-// image.
+// Tests of runs whose reads block, as on a hanging file system.
 #include <gmock/gmock.h>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
+#include "launch_with_faults.h"
 #include "runner/small_run.h"
 
 namespace {
@@ -23,13 +22,12 @@ class StuckStorage : public outside::SmallRun {
  protected:
   /// A run on two ranks, one of which waits for the last image below `folder`.
   Ended run_without(const std::string& folder) {
-    block(folder);
     return run(
         [](json& config) {
           config["staging"]["mode"] = "none";
           config["hang_timeout_s"] = kHangTimeoutS;
         },
-        outside::mpirun(2));
+        outside::mpirun_with_stuck_file(2, last_image(folder)));
   }
 };
 

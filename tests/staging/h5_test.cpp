@@ -213,5 +213,44 @@ TEST_F(H5, RefusesOutputsThatCameBeforeAndThoseThatNeverCome) {
   EXPECT_EQ(H5StateReader(path()).read("outputs", {6, 1}), (std::vector<float>{0, 2, 4, 6, 8, 10}));
 }
 
+TEST_F(H5, KnowsNamesWithoutTheWrapperThatAllBeginWith) {
+  for (const std::string wrapper : {"module.", "_orig_mod.", "model_state_dict/module."}) {
+    {
+      H5StateWriter writer(path());
+      writer.write(wrapper + "conv1.weight", {2}, std::vector<float>{1, 2});
+      writer.write(wrapper + "fc.bias", {1}, std::vector<float>{3});
+      writer.finish();
+    }
+    const H5StateReader reader(path());
+    EXPECT_EQ(reader.names(), (std::vector<std::string>{"conv1.weight", "fc.bias"}));
+    EXPECT_TRUE(reader.has("fc.bias"));
+    EXPECT_EQ(reader.read("conv1.weight", {2}), (std::vector<float>{1, 2}));
+  }
+  H5StateWriter writer(path());
+  writer.write("module.conv1.weight", {1}, std::vector<float>{1});
+  writer.write("step", 3);
+  writer.finish();
+  const H5StateReader reader(path());
+  EXPECT_EQ(reader.names(), (std::vector<std::string>{"module.conv1.weight", "step"}));
+  EXPECT_EQ(base::thrown_message<base::DataError>([&] { reader.read("conv1.weight", {1}); }),
+            path() +
+                ": expected a dataset 'conv1.weight', found 2 others, such as "
+                "'module.conv1.weight', 'step'");
+}
+
+TEST_F(H5, SaysWhatOtherFilesAre) {
+  const auto message = [&](const std::string& bytes) {
+    const std::string file = folder_.write("w", bytes);
+    return base::thrown_message<base::DataError>([&] { H5StateReader reader(file); });
+  };
+  EXPECT_THAT(message("PK\x03\x04 and so on"),
+              HasSubstr("w: expected an HDF5 file, found a zip archive, as torch.save"));
+  EXPECT_THAT(message("\x80\x02\x8a"), HasSubstr("found a pickle"));
+  EXPECT_THAT(message(std::string("\x10\0\0\0\0\0\0\0{\"a\":1}", 15)),
+              HasSubstr("found a safetensors file"));
+  EXPECT_THAT(message(""), HasSubstr("found an empty file"));
+  EXPECT_THAT(message("something else"), HasSubstr("expected an HDF5 file: "));
+}
+
 }  // namespace
 }  // namespace staging

@@ -32,22 +32,26 @@ class MemoryDataset final : public dataset::Dataset {
     return claimed_bytes > 0 ? claimed_bytes : static_cast<std::int64_t>(text(index).size());
   }
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
-    const std::string found = text(index);
+    const std::string found = written_over.empty() ? text(index) : written_over;
     const auto bytes = std::as_bytes(std::span(found));
     out.assign(bytes.begin(), bytes.end());
     ++reads;
     if (at_read) at_read();
   }
   std::string name(std::int64_t index) const override { return "sample " + std::to_string(index); }
-  Stamp stamp(std::int64_t index) const override { return {bytes(index), mtime_ns}; }
+  Stamp stamp(std::int64_t index) const override {
+    if (at_stamp) at_stamp();
+    return {bytes(index), mtime_ns};
+  }
   static std::string text(std::int64_t index) {
     return "sample " + std::to_string(index) +
            std::string(static_cast<std::size_t>(index * 7), '.');
   }
 
   mutable std::int64_t reads = 0;
-  std::function<void()> at_read;
+  std::function<void()> at_read, at_stamp;
   std::int64_t claimed_bytes = 0, mtime_ns = 5;
+  std::string written_over;  ///< if not empty, the content of every sample
 
  private:
   std::int64_t size_;
@@ -69,9 +73,10 @@ class Staging : public testing::Test {
   }
   Staged stage_on(const runner::Topology& topology,
                   const std::shared_ptr<const dataset::Dataset>& source, const Ranges& ranges,
-                  Afterwards afterwards = Afterwards::kRemove) const {
-    return std::move(stage({{source, ranges}}, StagingMode::kNode, directory(topology), afterwards,
-                           world_, topology, clock_)
+                  Afterwards afterwards = Afterwards::kRemove, Reuse reuse = Reuse::kUnread) const {
+    return std::move(stage({{source, ranges}},
+                           {StagingMode::kNode, directory(topology), afterwards, reuse}, world_,
+                           topology, clock_)
                          .front());
   }
   /// Stages samples and then ends like a killed job: the locks are released, the copy remains.

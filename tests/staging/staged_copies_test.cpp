@@ -1,6 +1,7 @@
 // Tests of the lifetime of staged copies: which are removed, reused, kept, or left alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "runner/base/thrown_message.h"
 #include "staging/folder_use.h"
 #include "staging/manifest.h"
+#include "staging/own_folder.h"
 #include "staging/stage_fixture.h"
 #include "staging/staged_folder.h"
 
@@ -117,6 +119,85 @@ TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
   EXPECT_EQ(aside, 1);
 }
 
+TEST_F(Staging, TakesThePlaceOfADamagedSetWithAForeignFile) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::ofstream(left + "/thesis.txt").put('x');
+    fs::remove(left + "/part-0.bin");
+  });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.directory, left);
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+}
+
+TEST_F(Staging, TakesThePlaceOfAFileAndOfALinkThatLeadsNowhere) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  for (const bool is_link : {false, true}) {
+    on_leader(world_, [&] {
+      fs::remove_all(left);
+      if (is_link) {
+        fs::create_symlink("nowhere", left);
+      } else {
+        std::ofstream(left).put('x');
+      }
+    });
+    const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+    EXPECT_EQ(staged.directory, left);
+    EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+    world_.barrier();
+  }
+}
+
+TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    for (const std::int64_t samples : {std::int64_t{1} << 62, std::int64_t{-5}}) {
+      Manifest manifest = read_manifest(left);
+      manifest.samples = samples;
+      write_manifest(left, manifest);
+      EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                  HasSubstr("manifest.json: not a manifest: expected"));
+      manifest.samples = 4;
+      write_manifest(left, manifest);
+    }
+    fs::resize_file(left + "/manifest.json", std::uintmax_t{1} << 32);  // a sparse file
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                HasSubstr("found 4294967296"));
+  });
+}
+
+TEST_F(Staging, IsNotStoppedByALeftoverWithAForeignFile) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  on_leader(world_, [&] { std::ofstream(left + "/thesis.txt").put('x'); });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+}
+
+TEST_F(Staging, TellsWhichCopiesAreDamaged) {
+  const runner::Topology topology = nodes(1);
+  const std::string damaged = die_with_copy(topology, 4, Afterwards::kKeep);
+  const std::string whole = die_with_copy(topology, 5, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::fstream(damaged + "/part-0.bin", std::ios::in | std::ios::out | std::ios::binary).put('?');
+    for (const StagedFolder& folder : list_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage, "");
+    }
+    for (const StagedFolder& folder : verify_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage.empty(), folder.directory == whole);
+      if (folder.directory == damaged) {
+        EXPECT_THAT(folder.damage, HasSubstr("bytes of sample "));
+      }
+    }
+    for (const StagedFolder& folder : list_staged(directory(topology))) {
+      EXPECT_EQ(folder.damage.empty(), folder.directory == whole);
+    }
+  });
+}
+
 TEST_F(Staging, RemovesByHandWhatNobodyUses) {
   const runner::Topology topology = nodes(1);
   const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
@@ -164,6 +245,90 @@ TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
       kept += entry.path().filename() == "thesis.txt" ? 1 : 0;
     }
     EXPECT_EQ(kept, 1);
+  });
+}
+
+fs::perms mode_of(const std::string& path) { return fs::status(path).permissions(); }
+
+TEST_F(Staging, HidesCopiesFromOtherUsers) {
+  const runner::Topology topology = nodes(2);
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(mode_of(staged.directory), fs::perms::owner_all);
+  EXPECT_EQ(mode_of(directory(topology)), fs::perms::owner_all);
+}
+
+TEST_F(Staging, UsesNoCopyThatOthersMayWriteTo) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  on_leader(world_, [&] { fs::permissions(left, fs::perms::others_write, fs::perm_options::add); });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts.reused_nodes, 0);
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+}
+
+TEST_F(Staging, UsesNoCopyBehindALink) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  const std::string elsewhere = root_ + "/elsewhere";
+  on_leader(world_, [&] {
+    fs::rename(left, elsewhere);
+    fs::create_symlink(elsewhere, left);
+  });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts.reused_nodes, 0);
+  EXPECT_TRUE(fs::exists(elsewhere + "/part-0.bin"));  // nothing is removed through the link
+}
+
+TEST_F(Staging, RefusesAFolderInWhichAnybodyCouldReplaceSamples) {
+  if (world_.rank() != 0) return;
+  const std::string folder = root_ + "/open";
+  make_staging_directory(folder);
+  fs::permissions(folder, fs::perms::all);
+  EXPECT_THAT(base::thrown_message<base::SystemError>([&] { make_staging_directory(folder); }),
+              HasSubstr("/open: every user may write to this folder"));
+  fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit);
+  make_staging_directory(folder);
+  check_staging_directory(root_ + "/missing");
+  std::ofstream(root_ + "/file").put('x');
+  EXPECT_THAT(
+      base::thrown_message<base::SystemError>([&] { make_staging_directory(root_ + "/file"); }),
+      HasSubstr("/file: expected a folder for staged copies"));
+}
+
+constexpr uid_t kAnotherUser = 1234;
+
+TEST_F(Staging, RefusesTheFolderOfAnotherUser) {
+  if (world_.rank() != 0) return;
+  const std::string folder = root_ + "/planted", link = root_ + "/link";
+  make_staging_directory(folder);
+  fs::create_symlink(folder, link);
+  check_staging_directory(link);
+  if (::lchown(folder.c_str(), kAnotherUser, kAnotherUser) != 0) return;  // only root may
+  for (const std::string& path : {folder, link}) {
+    EXPECT_THAT(base::thrown_message<base::SystemError>([&] { check_staging_directory(path); }),
+                HasSubstr("found one of uid 1234, who could replace staged samples"));
+  }
+}
+
+TEST_F(Staging, LeavesTheNameThatAnotherUserHasTaken) {
+  const runner::Topology topology = nodes(1);
+  const std::string planted = die_with_copy(topology, 4, Afterwards::kKeep);
+  bool is_planted = false;
+  on_leader(world_, [&] {
+    is_planted = ::lchown(planted.c_str(), kAnotherUser, kAnotherUser) == 0;  // only root may
+  });
+  if (world_.broadcast(is_planted ? "yes" : "", 0).empty()) return;
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts.reused_nodes, 0);
+  EXPECT_EQ(staged.directory, planted + "-" + std::to_string(::geteuid()));
+  world_.barrier();
+  leave_staged(topology, staged.use);
+  EXPECT_FALSE(fs::exists(staged.directory));
+  EXPECT_TRUE(fs::exists(planted + "/part-0.bin"));
+  on_leader(world_, [&] {
+    EXPECT_TRUE(list_staged(directory(topology)).empty());
+    remove_all_unused(directory(topology));
+    EXPECT_TRUE(fs::exists(planted + "/part-0.bin"));
   });
 }
 

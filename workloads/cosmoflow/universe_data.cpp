@@ -12,11 +12,16 @@ std::int64_t points(const dataset::UniverseRegion& region) {
   return region.count[0] * region.count[1] * region.count[2];
 }
 
-parallel::SampleSets::Open open_of(const DataConfig& config, const runner::Communicator& world) {
-  return parallel::SampleSets::by_path(config.train, config.validation,
-                                       [&world](const std::string& path) {
-                                         return staging::open_universes_collective(world, path);
-                                       });
+dataset::UniverseShape shape_of(const ModelConfig& model) {
+  return {{model.size, model.size, model.size}, model.redshifts};
+}
+
+parallel::SampleSets::Open open_of(const Config& config, const runner::Communicator& world) {
+  return parallel::SampleSets::by_path(
+      config.data.train, config.data.validation,
+      [&world, shape = shape_of(config.model)](const std::string& path) {
+        return staging::open_universes_collective(world, path, shape);
+      });
 }
 
 }  // namespace
@@ -31,13 +36,13 @@ UniverseData::UniverseData(const Config& config, const runner::Communicator& wor
                             .staging = config.staging,
                             .group = share.group,
                             .groups = share.groups},
-                           open_of(config.data, world), world, topology, clock),
+                           open_of(config, world), world, topology, clock),
       config_(config.data),
       size_(config.model.size),
       threads_(config.data.decoders(threads)),
       seed_(seed),
       share_(share),
-      shape_{{size_, size_, size_}, config.model.redshifts},
+      shape_(shape_of(config.model)),
       train_cache_(config.data.cache_bytes / 5 * 4),
       validation_cache_(config.data.cache_bytes / 5) {}
 

@@ -8,10 +8,12 @@
 namespace deepcam {
 namespace {
 
-parallel::SampleSets::Open open_of(const DataConfig& config, const runner::Communicator& world) {
+parallel::SampleSets::Open open_of(const DataConfig& config, const dataset::ClimateShape& shape,
+                                   const runner::Communicator& world) {
   return parallel::SampleSets::by_path(
-      config.train, config.validation,
-      [&world](const std::string& path) { return staging::open_climate_collective(world, path); });
+      config.train, config.validation, [&world, shape](const std::string& path) {
+        return staging::open_climate_collective(world, path, shape);
+      });
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ ClimateData::ClimateData(const DataConfig& config, const staging::StagingConfig&
                             .staging = staging,
                             .group = world.rank(),
                             .groups = world.size()},
-                           open_of(config, world), world, topology, clock),
+                           open_of(config, {height, width}, world), world, topology, clock),
       config_(config),
       world_(world),
       threads_(config.decoders(threads)),

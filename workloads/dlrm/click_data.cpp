@@ -81,7 +81,7 @@ std::vector<staging::Wanted> ClickData::wanted() const {
 }
 
 nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
-  if (options_.staging == staging::StagingMode::kNone) return nullptr;
+  if (options_.staging.mode == staging::StagingMode::kNone) return nullptr;
   try {
     open();
   } catch (const base::Error& error) {
@@ -90,8 +90,8 @@ nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
   }
   std::vector<staging::StagingPlan> plans;
   for (const staging::Wanted& set : wanted()) {
-    plans.push_back(
-        staging::plan_staging(*set.source, set.ranges, topology_, options_.staging_directory));
+    plans.push_back(staging::plan_staging(*set.source, set.ranges, world_, topology_,
+                                          options_.staging.directory));
   }
   return {{"train", staging::to_json(plans[0])},
           {"test", staging::to_json(plans[1])},
@@ -101,9 +101,8 @@ nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
 nlohmann::json ClickData::stage(const parallel::BatchSplit& /*split*/) {
   open();
   const std::vector<staging::Staged> sets =
-      staging::stage(wanted(), options_.staging, options_.staging_directory, options_.afterwards,
-                     world_, topology_, clock_);
-  if (options_.staging == staging::StagingMode::kNode) {
+      staging::stage(wanted(), options_.staging, world_, topology_, clock_);
+  if (options_.staging.mode == staging::StagingMode::kNode) {
     train_ = std::make_shared<const dataset::ClickFile>(*train_, sets[0].data);
     test_ = std::make_shared<const dataset::ClickFile>(*test_, sets[1].data);
   }
@@ -138,6 +137,15 @@ std::unique_ptr<ClickBatches> ClickData::evaluation_batches(std::int64_t batch) 
 
 parallel::ReadCounts ClickData::take_counts() {
   return {.bytes = bytes_read_.exchange(0), .staged = std::exchange(bytes_staged_, 0)};
+}
+
+std::vector<std::string> ClickData::take_remarks() {
+  std::vector<std::string> remarks;
+  for (const File& file : {train_, test_}) {
+    if (!file) continue;
+    for (std::string& remark : file->take_remarks()) remarks.push_back(std::move(remark));
+  }
+  return remarks;
 }
 
 }  // namespace dlrm

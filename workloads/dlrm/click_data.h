@@ -27,9 +27,7 @@ struct ClickDataOptions {
   Shuffle shuffle = Shuffle::kBatches;
   std::uint64_t seed = 0;
   int prefetch_batches = 4;
-  staging::StagingMode staging = staging::StagingMode::kNone;
-  std::string staging_directory;
-  staging::Afterwards afterwards = staging::Afterwards::kRemove;
+  staging::StagingConfig staging = {.mode = staging::StagingMode::kNone};
 };
 
 /// The test file is the validation set. Batches must not outlive it.
@@ -70,6 +68,7 @@ class ClickData final : public parallel::Samples {
   std::unique_ptr<ClickBatches> evaluation_batches(std::int64_t batch);
   std::int64_t evaluation_steps(std::int64_t batch) const;
   parallel::ReadCounts take_counts() override;
+  std::vector<std::string> take_remarks() override;
 
  private:
   using File = std::shared_ptr<const dataset::ClickFile>;

@@ -93,10 +93,7 @@ Config parse_config(const base::ObjectReader& root) {
   Config config;
   config.model = parse_model(root.object("model", "the network and its tables"));
   config.data = parse_data(root.object("dataset", "where samples come from"), config.model);
-  const auto staging = staging::parse_staging(root.object("staging", "node-local copies"));
-  config.data.staging = staging.mode;
-  config.data.staging_directory = staging.directory;
-  config.data.afterwards = staging.afterwards;
+  config.data.staging = staging::parse_staging(root.object("staging", "node-local copies"));
   config.embeddings = parse_embeddings(root.object("embeddings", "the tables"), config.model);
   const auto training = root.object("training", "how an update is made");
   config.global_batch_size =

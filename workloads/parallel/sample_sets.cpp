@@ -92,7 +92,7 @@ nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
     return {{"unknown", error.what()}};
   }
   const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
-    return staging::plan_staging(*source, ranges, topology_, config_.staging.directory);
+    return staging::plan_staging(*source, ranges, world_, topology_, config_.staging.directory);
   };
   const auto train = plan(sources_.train, needed_for_training(split));
   const auto validation = plan(sources_.validation, {validation_part()});
@@ -105,8 +105,7 @@ nlohmann::json SampleSets::stage(const BatchSplit& split) {
   open();
   const std::vector<staging::Staged> sets = staging::stage(
       {{sources_.train, needed_for_training(split)}, {sources_.validation, {validation_part()}}},
-      config_.staging.mode, config_.staging.directory, config_.staging.afterwards, world_,
-      topology_, clock_);
+      config_.staging, world_, topology_, clock_);
   sources_ = {sets[0].data, sets[1].data};
   for (const staging::Staged& set : sets) {
     bytes_staged_ += set.copied_bytes;
@@ -155,7 +154,18 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 }
 
 ReadCounts SampleSets::take_counts() {
-  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0)};
+  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0),
+          flawed_.exchange(0)};
+}
+
+std::vector<std::string> SampleSets::take_remarks() {
+  std::vector<std::string> remarks;
+  flaw_.take_into(remarks);
+  for (const Source& source : {sources_.train, sources_.validation}) {
+    if (!source) continue;
+    for (std::string& remark : source->take_remarks()) remarks.push_back(std::move(remark));
+  }
+  return remarks;
 }
 
 }  // namespace parallel

@@ -14,6 +14,7 @@
 
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
+#include "staging/dataset/remark.h"
 #include "staging/sample_order.h"
 #include "staging/stage.h"
 #include "staging/staging_config.h"
@@ -89,7 +90,13 @@ class SampleSets : public Samples {
   /// Thread-safe, as is count_skipped().
   void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
+  /// For a sample that decodes although its file has a flaw: "a.jpg: ...". Thread-safe.
+  void count_flawed(const std::string& flaw) {
+    flawed_.fetch_add(1, std::memory_order_relaxed);
+    flaw_.note(flaw);
+  }
   ReadCounts take_counts() override;
+  std::vector<std::string> take_remarks() override;
 
  private:
   staging::Ranges needed_for_training(const BatchSplit& split) const;
@@ -104,7 +111,8 @@ class SampleSets : public Samples {
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
   std::vector<std::shared_ptr<staging::FolderUse>> uses_;
-  std::atomic<std::int64_t> bytes_read_{0}, skipped_{0};
+  std::atomic<std::int64_t> bytes_read_{0}, skipped_{0}, flawed_{0};
+  dataset::Remark flaw_;
   std::int64_t bytes_staged_ = 0;
 };
 

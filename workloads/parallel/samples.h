@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 namespace parallel {
 
@@ -12,6 +14,7 @@ struct BatchSplit;
 struct ReadCounts {
   std::int64_t bytes = 0, staged = 0;  ///< bytes read and bytes staged
   std::int64_t skipped = 0;            ///< samples that do not decode
+  std::int64_t flawed = 0;             ///< samples that decode although the file has a flaw
 };
 
 class Samples {
@@ -42,6 +45,8 @@ class Samples {
   virtual void clean_up() = 0;
 
   virtual ReadCounts take_counts() = 0;
+  /// Remarks on the samples for people since the last call; see runner::Workload::take_remarks().
+  virtual std::vector<std::string> take_remarks() = 0;
 };
 
 }  // namespace parallel

@@ -109,6 +109,7 @@ void TrainingWorkload::count_reads() {
   const ReadCounts counts = samples_->take_counts();
   around_.telemetry.add(Counter::kBytesRead, counts.bytes);
   around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
+  around_.telemetry.add(Counter::kFlawedSamples, counts.flawed);
   around_.telemetry.add(Counter::kBytesStaged, counts.staged);
 }
 

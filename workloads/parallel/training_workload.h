@@ -59,6 +59,7 @@ class TrainingWorkload : public runner::Workload {
   /// Of the network only.
   runner::StepCost step_cost() const override;
   nlohmann::json staging_plan() override { return samples_->staging_plan(split_); }
+  std::vector<std::string> take_remarks() override { return samples_->take_remarks(); }
   void clean_up() override;
 
  protected:

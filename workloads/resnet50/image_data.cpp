@@ -75,7 +75,11 @@ bool ImageData::decode(const dataset::Dataset& source, std::int64_t index, datas
   source.read(index, bytes);
   count_read(static_cast<std::int64_t>(bytes.size()));
   try {
-    image = dataset::decode_image(bytes, source.name(index));
+    const std::string name = source.name(index);
+    image = dataset::decode_image(bytes, name);
+    if (!image.flaw.empty()) {
+      count_flawed(fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
+    }
     return true;
   } catch (const base::DataError&) {
     if (config_.data.on_corrupt == OnCorrupt::kError) throw;

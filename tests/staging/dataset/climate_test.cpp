@@ -297,7 +297,8 @@ TEST_F(ClimateOfOthers, RefusesValuesThatAreInAnotherFile) {
   H5Lcreate_external(path.c_str(), "climate", file, "climate", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
   EXPECT_THAT(climate_refusal(read_bytes(linked)),
-              HasSubstr("climate/data: expected a dataset, found none"));
+              HasSubstr("climate/data: expected a dataset, found none ('climate' is a link to "
+                        "another file, which is not followed)"));
 }
 
 /// Flips bits in each byte in turn.

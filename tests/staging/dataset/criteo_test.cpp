@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -52,6 +53,26 @@ TEST_F(Clicks, AreLittleEndianAndStartAtOnce) {
   std::vector<std::int32_t> record(4);
   file.read(0, 1, record);
   EXPECT_THAT(record, ElementsAre(1, 258, 2147483647, -2));
+}
+
+TEST_F(Clicks, InOtherFormsAreNamed) {
+  std::string line = "1\t\t-1\t512";
+  for (int i = 3; i < 13; ++i) line += "\t" + std::to_string(i);
+  for (int i = 0; i < 26; ++i) line += "\t05db91" + std::to_string(10 + i);
+  const std::string day = line + "\n0" + line.substr(1) + "\n";
+  const auto message = [&](const std::string& bytes) {
+    return data_error([&] { ClickFile{folder_.write("day_0", bytes)}; });
+  };
+  // Whatever its length, even that of a whole number of records.
+  for (const std::string& text : {day, day + day.substr(0, 160 - day.size() % 160)}) {
+    EXPECT_THAT(message(text),
+                AllOf(HasSubstr("day_0: expected records of 160 bytes (int32: label, 13 counts, 26 "
+                                "ids), found Criteo's text"),
+                      HasSubstr("data_loader_terabyte.py")));
+  }
+  EXPECT_THAT(message("\x1f\x8b\x08 and so on"), HasSubstr("found a gzip file"));
+  EXPECT_THAT(message("\x93NUMPY and so on"), HasSubstr("found NumPy's arrays"));
+  EXPECT_THAT(message("PK\x03\x04 and so on"), HasSubstr("found NumPy's arrays"));
 }
 
 TEST_F(Clicks, AreReadByManyThreadsAtOnce) {
@@ -272,6 +293,18 @@ TEST(ClickIds, NeedRowsForEveryTable) {
   EXPECT_THROW(check_click_ids(kSmall, {{1, 2}, 0}), base::ConfigError);
   EXPECT_THROW(check_click_ids(kSmall, {{1, 0, 2}, 0}), base::ConfigError);
   EXPECT_THROW(check_click_ids(kSmall, {{1, 1, 2}, -1}), base::ConfigError);
+}
+
+TEST_F(Clicks, RemarkOnAFileThatIsOverwrittenWhileItIsRead) {
+  const std::string path = write_clicks(folder_, "a.bin", kSmall, 10);
+  const ClickFile file(path, kSmall);
+  std::vector<std::int32_t> records(static_cast<std::size_t>(kSmall.record_values()));
+  file.read(0, 1, records);
+  EXPECT_TRUE(file.take_remarks().empty());
+  using std::filesystem::last_write_time;
+  last_write_time(path, last_write_time(path) + std::chrono::seconds(1));
+  file.read(1, 1, records);
+  EXPECT_THAT(file.take_remarks(), ElementsAre(HasSubstr("a.bin: changed while it was used")));
 }
 
 }  // namespace

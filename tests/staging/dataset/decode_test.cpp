@@ -128,6 +128,48 @@ TEST(DecodeImage, RefusesACutFileWhereverItIsCut) {
   }
 }
 
+std::vector<std::byte> with_bytes(std::vector<std::byte> file, std::size_t place, int count) {
+  std::vector<std::byte> stray;
+  for (int i = 0; i < count; ++i) stray.push_back(std::byte(i % 255));
+  file.insert(file.begin() + std::ptrdiff_t(place), stray.begin(), stray.end());
+  return file;
+}
+
+TEST(DecodeImage, DecodesAnImageWithStrayBytesBetweenSegmentsAndSaysSo) {
+  const Image image = smooth_image(kHeight, kWidth);
+  for (const auto& whole : {encode_jpeg(image, 90),
+                            make_jpeg(image.pixels, kHeight, kWidth, 3, {.progressive = true})}) {
+    const Image expected = decode_image(whole, "whole");
+    EXPECT_EQ(expected.flaw, "");
+    for (const int count : {1, 3, 245, 5000}) {
+      const Image before_end = decode_image(with_bytes(whole, whole.size() - 2, count), "a");
+      EXPECT_EQ(before_end.pixels, expected.pixels) << count;
+      // libjpeg does not notice the few bytes that are in its bit buffer by then.
+      if (count > 8) {
+        EXPECT_THAT(before_end.flaw, HasSubstr("extraneous bytes before marker 0xd9"));
+      }
+      const Image in_header = decode_image(with_bytes(whole, 20, count), "a");  // after JFIF's
+      EXPECT_EQ(in_header.pixels, expected.pixels) << count;
+      EXPECT_THAT(in_header.flaw, HasSubstr("extraneous bytes before marker 0xdb"));
+    }
+  }
+}
+
+TEST(DecodeImage, DecodesAnImageThatLacksOnlyItsEndMarkAndSaysSo) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const auto whole = encode_jpeg(image, 90);
+  for (const std::size_t missing : {std::size_t{1}, std::size_t{2}}) {
+    const std::vector<std::byte> cut(whole.begin(), whole.end() - std::ptrdiff_t(missing));
+    const Image decoded = decode_image(cut, "a");
+    EXPECT_EQ(decoded.pixels, decode_image(whole, "a").pixels);
+    EXPECT_THAT(decoded.flaw, HasSubstr("Premature end"));
+  }
+  // Another scan could follow in a progressive one.
+  auto progressive = make_jpeg(image.pixels, kHeight, kWidth, 3, {.progressive = true});
+  progressive.resize(progressive.size() - 2);
+  EXPECT_THROW(decode_image(progressive, "a"), base::DataError);
+}
+
 TEST(DecodeImage, RefusesDamagedEntropyData) {
   const Image image = smooth_image(256, 256);
   auto jpeg = encode_jpeg(image, 90);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,6 +19,7 @@
 namespace dataset {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -218,20 +220,65 @@ TEST_F(OpenDataset, RefusesAnImageThatIsThereTwice) {
               HasSubstr("'a/1.jpg' is there twice"));
 }
 
-TEST_F(OpenDataset, RefusesCompressedArchivesAndLinks) {
-  EXPECT_THAT(message(tar("\x1f\x8b\x08 and so on")), HasSubstr("a compressed file"));
-  std::string archive = tar_of({{"a/1.jpg", ""}});
-  archive[156] = '1';  // a hard link
+/// The archive with the header at `offset` changed to this type of link.
+std::string with_link(std::string archive, std::size_t offset, char type,
+                      const std::string& target) {
+  archive[offset + 156] = type;
+  archive.replace(offset + 157, target.size(), target);
   unsigned sum = 0;
   for (std::size_t i = 0; i < 512; ++i) {
-    sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(archive[i]);
+    sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(archive[offset + i]);
   }
-  archive.replace(148, 6, [&] {
-    std::ostringstream text;
-    text << std::oct << sum;
-    return std::string(6 - text.str().size(), '0') + text.str();
-  }());
-  EXPECT_THAT(message(tar(archive)), HasSubstr("'a/1.jpg' is a link or special file"));
+  std::ostringstream text;
+  text << std::oct << sum;
+  return archive.replace(offset + 148, 6, std::string(6 - text.str().size(), '0') + text.str());
+}
+
+TEST_F(OpenDataset, RefusesCompressedArchivesAndSymbolicLinks) {
+  EXPECT_THAT(message(tar("\x1f\x8b\x08 and so on")), HasSubstr("a compressed file"));
+  EXPECT_THAT(message(tar(with_link(tar_of({{"a/1.jpg", ""}}), 0, '2', "2.jpg"))),
+              AllOf(HasSubstr("'a/1.jpg' is a link or special file"), HasSubstr("--dereference")));
+}
+
+TEST_F(OpenDataset, GivesHardLinksTheDataOfTheirTargets) {
+  const Files files = {{"./a/1.jpg", "one"}, {"./a/2.jpg", ""}, {"./b/3.jpg", ""}};
+  std::string archive = with_link(tar_of(files), 1024, '1', "./a/1.jpg");
+  archive = with_link(archive, 1536, '1', "./a/1.jpg");
+  const auto data = open_dataset(tar(archive));
+  EXPECT_EQ(contents(*data), (std::vector<std::string>{"one", "one", "one"}));
+  EXPECT_EQ(labels(*data), (std::vector<std::int32_t>{0, 0, 1}));
+  EXPECT_EQ(data->bytes(2), 3);
+  std::vector<std::string> many(3);
+  const std::vector<std::int64_t> indices = {0, 1, 2};
+  data->read_many(indices, [&](std::int64_t index, std::span<const std::byte> bytes) {
+    many[static_cast<std::size_t>(index)].assign(reinterpret_cast<const char*>(bytes.data()),
+                                                 bytes.size());
+  });
+  EXPECT_EQ(many, (std::vector<std::string>{"one", "one", "one"}));
+}
+
+TEST_F(OpenDataset, FindsTheTargetsOfHardLinksWithinTheirClassArchive) {
+  // The target need not have the name of an image.
+  const std::string inner = with_link(tar_of({{"blob", "data"}, {"1.jpg", ""}}), 1024, '1', "blob");
+  const auto data = open_dataset(tar(tar_of({{"n1.tar", inner}})));
+  EXPECT_EQ(contents(*data), (std::vector<std::string>{"data"}));
+  EXPECT_EQ(data->class_names(), (std::vector<std::string>{"n1"}));
+}
+
+TEST_F(OpenDataset, NamesAHardLinkWhoseTargetIsMissing) {
+  const std::string archive =
+      with_link(tar_of({{"a/1.jpg", "one"}, {"a/2.jpg", ""}}), 1024, '1', "a/3.jpg");
+  EXPECT_THAT(message(tar(archive)),
+              HasSubstr("data.tar: offset 1024: 'a/2.jpg' is a hard link to 'a/3.jpg'; expected "
+                        "this file in the same archive"));
+}
+
+TEST_F(OpenDataset, ReadsAllArchivesOfAConcatenation) {
+  const std::string both = tar_of({{"a/1.jpg", "one"}, {"b/1.jpg", "two"}}) +
+                           tar_of({{"a/2.jpg", "three"}, {"b/0.jpg", "four"}});
+  const auto data = open_dataset(tar(both));
+  EXPECT_EQ(contents(*data), (std::vector<std::string>{"one", "three", "four", "two"}));
+  EXPECT_THAT(data->name(1), EndsWith("data.tar: a/2.jpg"));
 }
 
 TEST_F(OpenDataset, NamesTheInnerArchiveThatIsDamaged) {
@@ -282,6 +329,53 @@ TEST_F(OpenDataset, ReadsAPublishedArchive) {
     data->read(i, bytes);
     EXPECT_EQ(decode_image(bytes, data->name(i)).width, 32);
   }
+}
+
+/// Gives the file another time of modification.
+void touch(const std::string& path) {
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(1));
+}
+
+TEST_F(OpenDataset, RefusesASparseFileOfAnySizeBeforeItIsRead) {
+  const std::string path = folder(kFiles);
+  const auto data = open_dataset(path);
+  fs::resize_file(path + "/b/1.jpg", std::uintmax_t{1} << 40);
+  const auto refused = [](const std::function<void()>& action) {
+    EXPECT_THAT(base::thrown_message<base::DataError>(action),
+                HasSubstr("b/1.jpg: expected a sample of at most 536870912 bytes, found "
+                          "1099511627776"));
+  };
+  refused([&] { content(*data, 2); });
+  refused([&] { data->stamp(2); });
+  refused([&] { data->bytes(2); });
+}
+
+TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
+  const auto data = open_dataset(folder(kFiles));
+  contents(*data);
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+  touch(data->path(2));
+  folder_.write("data/b/2.jpg", "another size");
+  contents(*data);
+  const auto remarks = data->take_remarks();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_THAT(remarks[0], HasSubstr("b/1.jpg: changed while it was used"));
+  EXPECT_THAT(remarks[0], EndsWith("(and 1 more such)"));
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+}
+
+TEST_F(OpenDataset, RemarksOnAnArchiveThatChanges) {
+  const auto data = open_dataset(tar(tar_of(kFiles)));
+  contents(*data);
+  EXPECT_TRUE(data->take_remarks().empty());
+  touch(data->source());
+  EXPECT_TRUE(data->take_remarks().empty());  // nothing was read since
+  contents(*data);
+  const auto remarks = data->take_remarks();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_THAT(remarks[0], HasSubstr("data.tar: changed while it was used"));
 }
 
 }  // namespace

@@ -144,6 +144,56 @@ TEST_F(Tar, SkipsGlobalHeadersAndLongLinkTargets) {
   EXPECT_EQ(found[0].name, "a.jpg");
 }
 
+TEST_F(Tar, ReadsArchivesThatWereAppended) {
+  const std::string zeros(9 * 512, '\0');
+  const auto found = members(member("a.jpg", "1") + kEnd + zeros + member("b.jpg", "22") +
+                             std::string(512, '\0') + member("c.jpg", "333") + kEnd + zeros);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[1].name, "b.jpg");
+  EXPECT_EQ(found[1].header_offset, 1024 + 1024 + 9 * 512);
+  EXPECT_EQ(found[2].name, "c.jpg");
+}
+
+TEST_F(Tar, SkipsOtherBytesBehindTheEndMarkOnlyWithinItsRecord) {
+  const std::string begun = member("a.jpg", "1") + kEnd;
+  std::string filled = begun + std::string(10240 - begun.size(), 'x');
+  EXPECT_EQ(members(filled).size(), 1u);
+  EXPECT_EQ(members(filled + member("b.jpg", "2") + kEnd).size(), 2u);
+  EXPECT_EQ(members(begun + std::string(20000, '\0') + "cut").size(), 1u);
+  EXPECT_THAT(message(filled + std::string(512, 'x')),
+              HasSubstr("a.tar: offset 10240: expected nothing but another archive behind the end "
+                        "mark at 1024, found other bytes"));
+}
+
+TEST_F(Tar, GivesTheTargetsOfHardLinks) {
+  const auto link = [](const std::string& target) {
+    std::string block = member("b.jpg", "", '1');
+    put(block, 157, target);
+    seal(block, 0);
+    return block;
+  };
+  const auto found = members(member("./a.jpg", "1") + link("./a.jpg") +
+                             member("././@LongLink", std::string(150, 'n') + '\0', 'K') +
+                             link("cut") + member("PaxHeader", "16 linkpath=./q\n", 'x') +
+                             link("cut") + member("s.jpg", "", '2') + kEnd);
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[0].target, "");
+  EXPECT_EQ(found[1].kind, TarMember::Kind::kHardLink);
+  EXPECT_EQ(found[1].target, "a.jpg");
+  EXPECT_EQ(found[2].target, std::string(150, 'n'));
+  EXPECT_EQ(found[3].target, "q");
+  EXPECT_EQ(found[4].kind, TarMember::Kind::kOther);
+  EXPECT_EQ(found[4].target, "");
+}
+
+TEST_F(Tar, TakesNoSparseFileForAPlainOne) {
+  const auto found = members(member("PaxHeader", "22 GNU.sparse.major=1\n", 'x') +
+                             member("a.jpg", "1") + member("b.jpg", "2") + kEnd);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, TarMember::Kind::kOther);
+  EXPECT_EQ(found[1].kind, TarMember::Kind::kFile);
+}
+
 TEST_F(Tar, NamesTheOffsetOfADamagedHeader) {
   std::string archive = member("a.jpg", "1") + member("b.jpg", "2") + kEnd;
   archive[1024 + 7] = 'x';

@@ -111,6 +111,22 @@ TEST_F(UniverseFolder, ReadsWholeSamplesOfEveryFormat) {
   }
 }
 
+TEST_F(UniverseFolder, ReadsRegionsBehindAUserBlock) {
+  const Universe universe = made_universe(kTiny);
+  for (const hsize_t block : {1024, 16384}) {
+    write_h5(folder_.path() / "0.h5",
+             {{"x", H5T_STD_I16LE, H5T_NATIVE_INT16, {3, 4, 5, 2}, {}, universe.counts.data()},
+              {"y", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {4}, {}, universe.targets.data()}},
+             block);
+    const auto data = open_universes(path());
+    Universe got;
+    for (const UniverseRegion& region : tiny_regions()) {
+      read_universe(*data, 0, kTiny, &region, got);
+      EXPECT_TRUE(same(got, cut(universe, region)));
+    }
+  }
+}
+
 TEST_F(UniverseFolder, ReadsRegionsThatEqualTheCutOfTheWhole) {
   for (int i = 0; i < 3; ++i) {
     write(std::to_string(i) + ".h5", made_universe(kTiny, i), kFormats[i]);

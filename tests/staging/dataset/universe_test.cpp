@@ -243,6 +243,137 @@ TEST_F(UniverseInHdf5, IsReadFromFilesOfOtherPrograms) {
   expect_same(written({chunked, y()}));
 }
 
+TEST_F(UniverseInHdf5, IsReadBehindAUserBlock) {
+  H5Array chunked = x();
+  chunked.chunk = {2, 2, 2, 2};
+  for (const hsize_t block : {512, 1024, 16384}) {
+    for (const H5Array& counts : {x(), chunked}) {
+      const std::string path = write_h5(folder_.path() / "u.h5", {counts, y()}, block);
+      std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << "no HDF5 here";
+      expect_same(read_bytes(path));
+    }
+  }
+}
+
+/// Adds soft links to a file.
+std::string with_links(const std::string& path,
+                       const std::vector<std::pair<std::string, std::string>>& links) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  for (const auto& [name, target] : links) {
+    H5Lcreate_soft(target.c_str(), file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+  }
+  H5Fclose(file);
+  return path;
+}
+
+TEST_F(UniverseInHdf5, IsReadBehindSoftLinks) {
+  const std::string path =
+      write_h5(folder_.path() / "u.h5", {named(x(), "counts"), named(y(), "targets")});
+  expect_same(
+      read_bytes(with_links(path, {{"x", "/again"}, {"again", "counts"}, {"y", "targets"}})));
+}
+
+TEST_F(UniverseInHdf5, NamesLinksThatLeadNowhere) {
+  const std::string path = write_h5(folder_.path() / "u.h5", {y()});
+  EXPECT_EQ(
+      universe_refusal(read_bytes(with_links(path, {{"x", "/nothing"}}))),
+      "u.file: expected datasets 'x' and 'y', found no 'x' ('x' is a link that leads nowhere)");
+  const std::string round = write_h5(folder_.path() / "round.h5", {y()});
+  EXPECT_THAT(universe_refusal(read_bytes(with_links(round, {{"x", "x"}}))),
+              HasSubstr("'x' is a link that leads nowhere"));
+}
+
+/// All of HDF5's own filters but szip, alone and together.
+const std::vector<std::function<void(hid_t)>>& own_filters() {
+  static const std::vector<std::function<void(hid_t)>> all = {
+      [](hid_t layout) { H5Pset_shuffle(layout); },
+      [](hid_t layout) { H5Pset_fletcher32(layout); },
+      [](hid_t layout) { H5Pset_nbit(layout); },
+      [](hid_t layout) { H5Pset_scaleoffset(layout, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT); },
+      [](hid_t layout) {
+        H5Pset_shuffle(layout);
+        H5Pset_deflate(layout, 9);
+        H5Pset_fletcher32(layout);
+      },
+      [](hid_t layout) {
+        H5Pset_fletcher32(layout);
+        H5Pset_deflate(layout, 1);
+      },
+      [](hid_t layout) {
+        H5Pset_scaleoffset(layout, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+        H5Pset_deflate(layout, 1);
+      }};
+  return all;
+}
+
+TEST_F(UniverseInHdf5, IsReadThroughHdf5sOwnFilters) {
+  std::vector<std::int16_t> small;
+  for (std::size_t i = 0; i < universe_.counts.size(); ++i) {
+    small.push_back(static_cast<std::int16_t>(100 + i % 7));
+  }
+  const std::vector<std::int16_t> equal(small.size(), 12), zeros(small.size());
+  for (const auto& filters : own_filters()) {
+    for (const auto& counts : {universe_.counts, small, equal, zeros}) {
+      for (const hid_t stored : {H5T_STD_I16LE, H5T_STD_I16BE}) {
+        H5Array chunked = with(x(), stored);
+        chunked.chunk = {2, 4, 3, 2};
+        chunked.data = counts.data();
+        chunked.filters = filters;
+        EXPECT_EQ(decode_universe(written({chunked, y()}), kTiny, "u").counts, counts);
+      }
+    }
+  }
+}
+
+TEST_F(UniverseInHdf5, HasScaledTargetsAsHdf5GivesThem) {
+  for (const hid_t stored : {H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_IEEE_F64BE}) {
+    H5Array scaled = with(y(), stored);
+    scaled.chunk = {4};
+    scaled.filters = [](hid_t layout) { H5Pset_scaleoffset(layout, H5Z_SO_FLOAT_DSCALE, 2); };
+    const std::string path = write_h5(folder_.path() / "u.h5", {x(), scaled});
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "y", H5P_DEFAULT);
+    std::array<float, 4> expected{};
+    H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, expected.data());
+    H5Dclose(set);
+    H5Fclose(file);
+    EXPECT_EQ(decode_universe(read_bytes(path), kTiny, "u").targets, expected);
+  }
+}
+
+TEST_F(UniverseInHdf5, NamesFiltersThatItDoesNotUndo) {
+  struct Foreign {
+    H5Z_filter_t number;
+    const char* name;
+  };
+  for (const Foreign& foreign : {Foreign{32000, "LZF"}, Foreign{32015, "Zstandard"}}) {
+    H5Array chunked = x();
+    chunked.chunk = chunked.dims;
+    chunked.filters = [&](hid_t layout) {  // HDF5 leaves out what it lacks
+      H5Pset_filter(layout, foreign.number, H5Z_FLAG_OPTIONAL, 0, nullptr);
+    };
+    EXPECT_THAT(universe_refusal(written({chunked, y()})),
+                AllOf(StartsWith("u.file: x: expected data that are plain or filtered by deflate"),
+                      HasSubstr(std::string("found the filter ") + foreign.name + " (" +
+                                std::to_string(foreign.number) + ")"),
+                      HasSubstr("h5repack")));
+  }
+}
+
+TEST_F(UniverseInHdf5, RefusesAWrongChecksum) {
+  H5Array chunked = x();
+  chunked.chunk = chunked.dims;
+  chunked.filters = [](hid_t layout) { H5Pset_fletcher32(layout); };
+  Bytes file = written({chunked, y()});
+  const std::string counts(reinterpret_cast<const char*>(universe_.counts.data()), 240);
+  const std::size_t at = text_of(file).find(counts);
+  ASSERT_NE(at, std::string::npos);
+  file[at + 100] ^= std::byte{1};
+  EXPECT_THAT(
+      universe_refusal(file),
+      AllOf(HasSubstr("expected a chunk of 240 bytes, the checksum"), HasSubstr("(Fletcher-32)")));
+}
+
 TEST_F(UniverseInHdf5, DoesNotTellWhenItWasWritten) {
   const Bytes bytes = encode_universe(universe_, UniverseFormat::kHdf5);
   const std::string path = folder_.write("encoded.h5", text_of(bytes));
@@ -293,7 +424,8 @@ TEST_F(UniverseInHdf5, RefusesCountsThatAreInAnotherFile) {
   const hid_t file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Lcreate_external(path.c_str(), "x", file, "x", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  EXPECT_THAT(universe_refusal(read_bytes(linked)), HasSubstr("found no 'x'"));
+  EXPECT_THAT(universe_refusal(read_bytes(linked)),
+              HasSubstr("found no 'x' ('x' is a link to another file, which is not followed)"));
 
   const std::string external = write_h5(folder_.path() / "external.h5", {y()});
   const hid_t other = H5Fopen(external.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -329,6 +461,12 @@ TEST_F(UniverseInHdf5, IsRefusedOrHasCountsInRangeWhateverByteIsDamaged) {
   H5Array chunked = x();
   chunked.chunk = {2, 4, 5, 2};
   expect_no_crash(written({chunked, y()}), Flipped::kAllButZeros);
+  for (const auto& filters : own_filters()) {
+    chunked.filters = filters;
+    expect_no_crash(written({chunked, y()}), Flipped::kAllButZeros);
+  }
+  const std::string linked = write_h5(folder_.path() / "u.h5", {named(x(), "counts"), y()}, 512);
+  expect_no_crash(read_bytes(with_links(linked, {{"x", "counts"}})), Flipped::kAllButZeros);
 }
 
 TEST_F(UniverseInHdf5, NeverTakesCountsFromBehindTheEnd) {

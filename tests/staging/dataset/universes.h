@@ -86,18 +86,24 @@ struct H5Array {
   hid_t stored = H5I_INVALID_HID, given = H5I_INVALID_HID;
   std::vector<hsize_t> dims, chunk = {};
   const void* data = nullptr;
+  /// Of chunked arrays.
+  std::function<void(hid_t layout)> filters = [](hid_t layout) { H5Pset_deflate(layout, 6); };
 };
 
-/// Writes a file like those of other programs; chunked arrays are deflated.
-inline std::string write_h5(const std::filesystem::path& path, const std::vector<H5Array>& arrays) {
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+/// Writes a file like those of other programs, behind a user block of this size.
+inline std::string write_h5(const std::filesystem::path& path, const std::vector<H5Array>& arrays,
+                            hsize_t user_block = 0) {
+  const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_userblock(creation, user_block);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, H5P_DEFAULT);
+  H5Pclose(creation);
   for (const H5Array& array : arrays) {
     const auto rank = static_cast<int>(array.dims.size());
     const hid_t space = H5Screate_simple(rank, array.dims.data(), nullptr);
     const hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
     if (!array.chunk.empty()) {
       H5Pset_chunk(layout, rank, array.chunk.data());
-      H5Pset_deflate(layout, 6);
+      array.filters(layout);
     }
     const hid_t set =
         H5Dcreate2(file, array.name.c_str(), array.stored, space, H5P_DEFAULT, layout, H5P_DEFAULT);
