@@ -11,6 +11,7 @@
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
 #include "runner/base/process_state.h"
+#include "runner/base/system_facts.h"
 #include "runner/result_files.h"
 #include "runner/telemetry/live_status.h"
 
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 
 /// A run updates its live file every two seconds.
 constexpr std::chrono::seconds kSilentRun(60);
+/// The same for a run of this host's name that is out of sight: before a reboot, or in another
+/// container, where a run that lives soon writes its live file again.
+constexpr std::chrono::seconds kSilentRunHere(10);
 /// Minimum age of an unfinished file whose run is unknown.
 constexpr std::chrono::seconds kSilentFile(10);
 
@@ -92,10 +96,14 @@ class Folder {
   }
 
   bool is_dead(const fs::path& live_file) const {
-    if (age(live_file) > kSilentRun) return true;
+    const std::chrono::seconds silence = age(live_file);
+    if (silence > kSilentRun) return true;
     try {
       const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
-      return base::life_from_here(status.process) == base::Life::kDead;
+      const base::Life life = base::life_from_here(status.process);
+      const bool is_of_this_host = status.host == base::host_name();
+      if (life == base::Life::kUnknown && is_of_this_host) return silence > kSilentRunHere;
+      return life == base::Life::kDead;
     } catch (const base::Error&) {
       return false;  // it is being written
     }

@@ -71,6 +71,14 @@ TEST_F(StaleFiles, RemovesTheSignOfLifeOfARunThatDied) {
   EXPECT_FALSE(fs::exists(silent));
 }
 
+TEST_F(StaleFiles, RemovesTheSignOfLifeOfARunOfThisHostBeforeItsReboot) {
+  const auto silent = put_live(1, elsewhere_, std::chrono::seconds(15));
+  const auto recent = put_live(2, elsewhere_, std::chrono::seconds(5));
+  clean();
+  EXPECT_FALSE(fs::exists(silent));
+  EXPECT_TRUE(fs::exists(recent));
+}
+
 TEST_F(StaleFiles, RemovesTheSignOfLifeOfADeadRunWhoseNumberAnotherProcessGot) {
   const pid_t young = ::fork();
   if (young == 0) {
