@@ -148,16 +148,15 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
     write_description(options.json, description);
     print_unknown(options.json, description);
   }
+  const bool prints_text = options.json.empty() && options.differences != "-";
+  // Before the document: with stderr written after it, mpirun of Open MPI 5 garbles the document.
+  if (!prints_text) print_differences(differences);
   if (options.json == "-") std::cout << base::json_text(description, 2);
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);
   }
   // Files first: a reader of the text that ends early, such as `head`, then costs none of them.
-  if (options.json.empty() && options.differences != "-") {
-    print(description, nodes, differences);
-  } else {
-    print_differences(differences);
-  }
+  if (prints_text) print(description, nodes, differences);
   return ExitCode::kSuccess;
 }
 
