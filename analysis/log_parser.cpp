@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/key_roles.h"
+#include "analysis/log_clocks.h"
 #include "analysis/seed_record.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
@@ -16,9 +17,6 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Milliseconds since 1970 lie in this range from 1973 to 2096. Times of a clock that starts with
-/// the program, and seconds since 1970, are below; microseconds and nanoseconds above.
-constexpr double kEarliestMs = 1e11, kLatestMs = 4e12;
 /// Damaged lines that are reported one by one; further ones are counted.
 constexpr std::int64_t kToldMalformed = 20;
 /// Keys with values that are not finite reported one by one; further keys share one finding.
@@ -43,14 +41,6 @@ void count(Tally& tally, const mllog::Record& record, std::string_view what = {}
 std::optional<double> finite(mllog::JsonText value) {
   const std::optional<double> number = value.number();
   return number && std::isfinite(*number) ? number : std::nullopt;
-}
-
-std::string other_unit(std::string_view unit) {
-  for (const auto& [name, words] : {std::pair{"s", "seconds"}, std::pair{"us", "microseconds"},
-                                    std::pair{"ns", "nanoseconds"}}) {
-    if (unit == name) return fmt::format("likely {} ({}) since 1970", words, name);
-  }
-  return "a clock that does not count from 1970, in an unknown unit";
 }
 
 Position position_of(const mllog::Record& record) {
@@ -89,7 +79,6 @@ class LogCollector::Work {
   }
 
   void note_time(const mllog::Record& record);
-  void find_unit();
   void note_fault(const mllog::Record& record);
   void note_form(const mllog::Record& record, const KeyRole* role);
   void note_config(const mllog::Record& record, Kept& kept);
@@ -176,9 +165,10 @@ void LogCollector::Work::note_time(const mllog::Record& record) {
   log_.largest_time_ms = previous_ms_ ? std::max(log_.largest_time_ms, time_ms) : time_ms;
   previous_ms_ = time_ms;
   LogOddities& odd = log_.oddities;
-  Place& first = time_ms < kEarliestMs  ? odd.small_time
-                 : time_ms >= kLatestMs ? odd.large_time
-                                        : odd.calendar_time;
+  const TimeRange range = range_of(time_ms);
+  Place& first = range == TimeRange::kSmall   ? odd.small_time
+                 : range == TimeRange::kLarge ? odd.large_time
+                                              : odd.calendar_time;
   if (first.line == 0) first = place_of(record);
   if (mllog::is_date(time_ms) && !log_.first_date_ms) log_.first_date_ms = time_ms;
   if (time_ms <= 0.0) count(log_.oddities.zero_times, record);
@@ -341,18 +331,12 @@ void LogCollector::Work::note_not_finite(const mllog::Record& record) {
   count(seen[has_room ? std::string(record.key) : kFurtherKeys], record, text);
 }
 
-/// Finds several clocks, and times in another unit than milliseconds since 1970. Zeros say nothing.
-void LogCollector::Work::find_unit() {
-  const LogOddities& odd = log_.oddities;
-  const bool small = odd.small_time.line > 0, large = odd.large_time.line > 0;
-  const bool calendar = odd.calendar_time.line > 0;
-  log_.mixed_clocks = (small && large) || (calendar && (small || large));
-  if (calendar || log_.mixed_clocks || !(log_.largest_time_ms > 0.0)) return;
-  log_.other_unit = other_unit(mllog::unit_since_1970(log_.largest_time_ms));
-}
-
 void LogCollector::Work::finish() {
-  find_unit();
+  const LogOddities& odd = log_.oddities;
+  LogClocks clocks = judge_clocks(odd.small_time.line > 0, odd.calendar_time.line > 0,
+                                  odd.large_time.line > 0, log_.largest_time_ms);
+  log_.mixed_clocks = clocks.mixed;
+  log_.other_unit = std::move(clocks.other_unit);
   log_.bytes = reader_.bytes();
   log_.records = reader_.records();
   log_.items = order_;

@@ -83,10 +83,8 @@ std::optional<double> scaling_factor(const json& object, std::string& problem) {
   return std::nullopt;
 }
 
-std::optional<double> read_scaling_factor(const fs::path& path, std::string& problem) {
-  const std::optional<std::string> text = read_side_text(path, problem);
-  if (!text) return std::nullopt;
-  const json object = side_object(*text, problem);
+std::optional<double> read_scaling_factor(std::string_view text, std::string& problem) {
+  const json object = side_object(text, problem);
   return problem.empty() ? scaling_factor(object, problem) : std::nullopt;
 }
 

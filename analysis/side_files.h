@@ -25,6 +25,7 @@ std::vector<std::string> repeated_members(std::string_view text);
 
 /// The number scaling_factor of such an object; absent, with `problem` set, if there is none.
 std::optional<double> scaling_factor(const nlohmann::json& object, std::string& problem);
-std::optional<double> read_scaling_factor(const std::filesystem::path& path, std::string& problem);
+/// The same of the text of such an object.
+std::optional<double> read_scaling_factor(std::string_view text, std::string& problem);
 
 }  // namespace analysis

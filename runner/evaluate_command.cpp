@@ -91,7 +91,7 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   if (world.rank() == 0) sink = make_sink(options, parts);
   world.activity().enter_phase("evaluation");
   const double quality = workload->evaluate(sink.get());
-  tell_remarks(world, *workload);
+  report_remarks(world, *workload);
   if (sink != nullptr) sink->finish();  // first: the outputs show why a quality is not finite
   if (!std::isfinite(quality)) {
     throw AgreedError(

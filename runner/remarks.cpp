@@ -10,8 +10,8 @@
 
 namespace runner {
 
-std::vector<std::string> tell_remarks(const Communicator& world, Workload& workload,
-                                      Console& console) {
+std::vector<std::string> report_remarks(const Communicator& world, Workload& workload,
+                                        Console& console) {
   using Json = nlohmann::json;
   Json mine = Json::array();
   for (const std::string& remark : workload.take_remarks()) mine.push_back(base::printable(remark));
@@ -26,10 +26,10 @@ std::vector<std::string> tell_remarks(const Communicator& world, Workload& workl
   return all;
 }
 
-void tell_remarks(const Communicator& world, Workload& workload) {
+void report_remarks(const Communicator& world, Workload& workload) {
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
-  tell_remarks(world, workload, console);
+  report_remarks(world, workload, console);
 }
 
 }  // namespace runner

@@ -12,9 +12,9 @@ namespace runner {
 
 /// Collective. Warns on the console of the remarks of all ranks' workloads since the last call, of
 /// equal ones once, and returns them on rank 0.
-std::vector<std::string> tell_remarks(const Communicator& world, Workload& workload,
-                                      Console& console);
+std::vector<std::string> report_remarks(const Communicator& world, Workload& workload,
+                                        Console& console);
 /// The same, on stderr, for a command without a console.
-void tell_remarks(const Communicator& world, Workload& workload);
+void report_remarks(const Communicator& world, Workload& workload);
 
 }  // namespace runner

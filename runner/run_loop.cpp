@@ -38,7 +38,8 @@ class Run {
   void initialize(const CacheClearing& caches);
   void train_and_evaluate();
   bool stage();  ///< false: the run is over
-  void tell();   ///< what was noticed about the data
+  /// Adds what was noticed about the data to the outcome.
+  void add_remarks();
   void log_stop(const std::string& reason);
   void finish();
   void warn_of_clock() const;
@@ -125,12 +126,12 @@ bool Run::stage() {
     return control_.goes_on();
   }
   run_.log.staging_stop(run_.outcome.staging);
-  tell();
+  add_remarks();
   return control_.goes_on();
 }
 
-void Run::tell() {
-  const auto remarks = tell_remarks(run_.doors.world, run_.workload, run_.doors.console);
+void Run::add_remarks() {
+  const auto remarks = report_remarks(run_.doors.world, run_.workload, run_.doors.console);
   std::vector<std::string>& all = run_.outcome.remarks;
   all.insert(all.end(), remarks.begin(), remarks.end());
 }
@@ -151,7 +152,7 @@ void Run::finish() {
   }
   run_.outcome.telemetry_entry = telemetry::rank_entry(run_.doors.identity, run_.doors.telemetry);
   warn_of_clock();
-  tell();
+  add_remarks();
 }
 
 void Run::warn_of_clock() const {

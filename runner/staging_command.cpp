@@ -124,7 +124,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
                             ": /staging/mode: expected node, as there is nothing to stage with "
                             "none");
   }
-  tell_remarks(world, *workload);
+  report_remarks(world, *workload);
   if (world.rank() == 0) print_plan(facts, options);
   workload.wait_for_all();
   return ExitCode::kSuccess;

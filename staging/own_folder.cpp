@@ -73,7 +73,7 @@ void make_staging_directory(const std::string& directory) {
 bool is_own_folder(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
-         facts.st_uid == ::geteuid() && (facts.st_mode & S_IWOTH) == 0;
+         facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool create_own_folder(const std::string& path) {

@@ -15,7 +15,7 @@ void make_staging_directory(const std::string& directory);
 /// files). A link to such a folder is accepted from the same users.
 void check_staging_directory(const std::string& directory);
 
-/// Whether `path` is a folder, and no link, that this user owns and others may not write to.
+/// Whether `path` is a folder, and no link, that this user owns and nobody else may write to.
 bool is_own_folder(const std::string& path);
 
 /// Creates a folder of mode 0700. Returns false if the name is taken. Throws SystemError.

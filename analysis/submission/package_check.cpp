@@ -263,10 +263,11 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
                                                       const fs::path& path) {
   const std::string name = tree_.name_of(path);
   std::string problem;
-  const std::optional<double> factor = read_scaling_factor(path, problem);
+  const std::optional<std::string> text = read_side_text(path, problem);
+  const std::optional<double> factor = text ? read_scaling_factor(*text, problem) : std::nullopt;
   if (!factor) {
     findings_.add(name, "scaling.unreadable", problem);
-  } else if (const auto text = read_side_text(path, problem)) {
+  } else {
     for (const std::string& member : repeated_members(*text)) {
       findings_.add(name, "package.repeated-member", member);
     }

@@ -26,8 +26,7 @@ std::string failure_text(const char* what, int error) { return system_error(what
 
 /// An open regular file and its size; empty, with `problem` set, if it is none.
 Descriptor open_regular(const std::string& path, std::int64_t& size, std::string& problem) {
-  // Opening a pipe without O_NONBLOCK waits for its writer.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  Descriptor file = open_to_read(path);
   struct stat facts {};
   if (!file) {
     problem = failure_text("cannot open", errno);
@@ -58,6 +57,12 @@ Descriptor open_or_throw(const std::string& path) {
 }
 
 }  // namespace
+
+Descriptor open_to_read(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+  const int file = ::open(path.c_str(), kFlags | O_NONBLOCK);
+  return Descriptor(file < 0 && errno == EWOULDBLOCK ? ::open(path.c_str(), kFlags) : file);
+}
 
 std::optional<std::string> read_text(const std::string& path, std::string& problem,
                                      std::int64_t most_bytes) {

@@ -18,6 +18,10 @@ namespace base {
 /// Most bytes of a configuration, a description and other small files.
 inline constexpr std::int64_t kMostFileBytes = std::int64_t{16} << 20;
 
+/// Opens a file for reading. Does not wait for the writer of a pipe, but for the holder of a lease
+/// on a regular file. Empty, with errno set, if it cannot be opened.
+Descriptor open_to_read(const std::string& path);
+
 /// The text of a regular file of at most `most_bytes`. Nothing, with `problem` set, if it cannot be
 /// read: "cannot open: No such file or directory", "expected a regular file, found a folder",
 /// "expected at most 16.0 MiB, found 2.0 GiB".

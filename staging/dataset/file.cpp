@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 
 namespace dataset {
 
@@ -21,16 +22,9 @@ std::int64_t mtime_ns_of(const struct stat& status) {
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
-/// Does not wait for the writer of a FIFO, but for the holder of a lease on a regular file.
-int open_to_read(const char* path) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC;
-  const int file = ::open(path, kFlags | O_NONBLOCK);
-  return file < 0 && errno == EWOULDBLOCK ? ::open(path, kFlags) : file;
-}
-
 }  // namespace
 
-File::File(std::string path) : path_(std::move(path)), descriptor_(open_to_read(path_.c_str())) {
+File::File(std::string path) : path_(std::move(path)), descriptor_(base::open_to_read(path_)) {
   if (!descriptor_) {
     throw base::DataError(fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
   }

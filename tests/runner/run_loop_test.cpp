@@ -1,18 +1,13 @@
 // Tests of the run loop with a toy workload, on as many ranks as the launcher gives.
-#include "runner/run_loop.h"
-
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <csignal>
-#include <sstream>
 
 #include "runner/agreed_error.h"
 #include "runner/base/thrown_message.h"
 #include "runner/logged_keys.h"
+#include "runner/run_bench.h"
 #include "runner/stop_signals.h"
-#include "telemetry_account.h"
-#include "toy_workload.h"
 
 namespace runner {
 namespace {
@@ -23,88 +18,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class LineSink final : public mllog::RecordSink {
- public:
-  void write_line(const std::string& line) override { lines.push_back(line); }
-  std::vector<std::string> lines;
-};
-
-/// The machine's clock, whose calendar can be set.
-class SetClock final : public base::Clock {
- public:
-  std::int64_t steady_ns() const override { return clock_.steady_ns(); }
-  std::int64_t unix_ms() const override { return clock_.unix_ms() + set_ms; }
-  std::atomic<std::int64_t> set_ms = 0;
-
- private:
-  base::SystemClock clock_;
-};
-
-/// One run with its dependencies; only rank 0's log has lines.
-struct Bench {
-  explicit Bench(const json& overrides = json::object(), ToyScript toy_script = {})
-      : script(std::move(toy_script)) {
-    json object = {{"workload", "toy"}, {"epochs", 8}, {"seed", 7}};
-    object.update(overrides);
-    const base::ObjectReader reader(object, "toy.json");
-    config.emplace(parse_run_config(reader, "toy.json"));
-  }
-
-  RunOutcome run() {
-    LineSink* sink = world.rank() == 0 ? &lines : nullptr;
-    mllog::LogWriter log(sink, clock);
-    const Surroundings around{world, topology, telemetry, 1};
-    ToyWorkload workload(around, config->seed, script);
-    const CacheClearing caches{false, "a test"};
-    const telemetry::RankIdentity identity{world.rank(), "here", 0, 1};
-    RunDoors doors{world, topology, telemetry, log, identity, console, stop_requested};
-    doors.rule_broken = rule_broken;
-    RunOutcome outcome = run_once(*config, workload, caches, doors);
-    telemetry::expect_whole_entry(outcome.telemetry_entry);
-    return outcome;
-  }
-
-  std::vector<json> records() const {
-    std::vector<json> all;
-    for (const std::string& line : lines.lines) {
-      const std::string prefix = ":::MLLOG ";
-      EXPECT_EQ(line.compare(0, prefix.size(), prefix), 0) << line;
-      all.push_back(json::parse(line.substr(prefix.size())));
-    }
-    return all;
-  }
-  std::vector<std::string> keys() const {
-    std::vector<std::string> names;
-    for (const json& record : records()) names.push_back(record["key"]);
-    return names;
-  }
-  json first(const std::string& key) const {
-    for (const json& record : records()) {
-      if (record["key"] == key) return record;
-    }
-    return json();
-  }
-
-  SetClock clock;
-  Communicator world = Communicator::world();
-  Topology topology = discover_topology(world);
-  telemetry::Telemetry telemetry{clock};
-  std::ostringstream stderr_text;
-  Console console{stderr_text, world.rank() == 0 ? Console::Style::kLines : Console::Style::kSilent,
-                  clock};
-  LineSink lines;
-  ToyScript script;
-  std::optional<RunConfig> config;
-  std::function<StopSignal()> stop_requested = [] { return StopSignal::kNone; };
-  std::function<std::string()> rule_broken;
-};
-
 void append(logged_keys::Keys& keys, const logged_keys::Keys& more) {
   keys.insert(keys.end(), more.begin(), more.end());
 }
 
 TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
-  Bench bench(json{{"evaluation", {{"every_epochs", 4}, {"offset_epochs", 1}}}});
+  ToyBench bench(json{{"evaluation", {{"every_epochs", 4}, {"offset_epochs", 1}}}});
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kSuccess);
   if (bench.world.rank() != 0) {
@@ -125,7 +44,7 @@ TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
 
 TEST(RunOnce, LogsItsOwnDurationWhenTheCalendarClockIsSet) {
   for (const std::int64_t set_ms : {std::int64_t{3'600'000}, std::int64_t{-3'600'000}}) {
-    Bench bench;
+    ToyBench bench;
     bench.script.at_step = [&](std::int64_t step) {
       if (step == 15) bench.clock.set_ms = set_ms;
     };
@@ -140,7 +59,7 @@ TEST(RunOnce, LogsItsOwnDurationWhenTheCalendarClockIsSet) {
 }
 
 TEST(RunOnce, GivesRecordsTheirMetadata) {
-  Bench bench(json{{"evaluation", {{"every_epochs", 5}}}});
+  ToyBench bench(json{{"evaluation", {{"every_epochs", 5}}}});
   bench.run();
   if (bench.world.rank() != 0) return;
   EXPECT_EQ(bench.first("block_start")["metadata"]["first_epoch_num"], 1);
@@ -163,7 +82,7 @@ TEST(RunOnce, GivesRecordsTheirMetadata) {
 }
 
 TEST(RunOnce, EvaluatesWithinEpochs) {
-  Bench bench(json{{"evaluation", {{"per_epoch", 3}}}});
+  ToyBench bench(json{{"evaluation", {{"per_epoch", 3}}}});
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kSuccess);
   ASSERT_FALSE(outcome.evaluations.empty());
@@ -190,13 +109,13 @@ TEST(RunOnce, EvaluatesWithinEpochs) {
 }
 
 TEST(RunOnce, RefusesTwoWaysToSayWhenToEvaluate) {
-  EXPECT_THROW(Bench(json{{"evaluation", {{"per_epoch", 3}, {"every_epochs", 2}}}}),
+  EXPECT_THROW(ToyBench(json{{"evaluation", {{"per_epoch", 3}, {"every_epochs", 2}}}}),
                base::ConfigError);
 }
 
 TEST(RunOnce, GivesEveryRecordThatSpellsTheMetricAnEpoch) {
   // The reference convergence checker searches the text, not the key.
-  Bench bench;
+  ToyBench bench;
   bench.run();
   std::int64_t found = 0;
   for (const json& record : bench.records()) {
@@ -212,7 +131,7 @@ TEST(RunOnce, CallsTheWorkloadInItsOrder) {
   std::vector<std::string> calls;
   ToyScript script;
   script.calls = &calls;
-  Bench bench(json{{"evaluation", {{"every_epochs", 5}}}}, script);
+  ToyBench bench(json{{"evaluation", {{"every_epochs", 5}}}}, script);
   const RunOutcome outcome = bench.run();
   EXPECT_THAT(calls, ElementsAre("open_data", "initialize", "stage", "evaluate"));
   EXPECT_EQ(outcome.epochs, 5);
@@ -221,7 +140,7 @@ TEST(RunOnce, CallsTheWorkloadInItsOrder) {
 }
 
 TEST(RunOnce, EndsAtTheTargetOfTheConfiguration) {
-  Bench bench(json{{"target", {{"quality", 0.15}}}});
+  ToyBench bench(json{{"target", {{"quality", 0.15}}}});
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kSuccess);
   EXPECT_EQ(outcome.epochs, 2);
@@ -231,7 +150,7 @@ TEST(RunOnce, EndsAtTheTargetOfTheConfiguration) {
 }
 
 TEST(RunOnce, EndsAtTheEpochLimitAsAbortedAndMissed) {
-  Bench bench(json{{"epochs", 3}});
+  ToyBench bench(json{{"epochs", 3}});
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kTargetMissed);
   EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kTargetMissed);
@@ -245,7 +164,7 @@ TEST(RunOnce, EndsAtTheEpochLimitAsAbortedAndMissed) {
 
 TEST(RunOnce, StopsOnEveryRankWhenOneRankGetsASignal) {
   const StopSignals signals;
-  Bench bench;
+  ToyBench bench;
   bench.stop_requested = [&] { return signals.requested(); };
   const int last = bench.world.size() - 1;
   bench.script.at_step = [&](std::int64_t step) {
@@ -262,7 +181,7 @@ TEST(RunOnce, StopsOnEveryRankWhenOneRankGetsASignal) {
 }
 
 TEST(RunOnce, StopsBeforeItStagesWhenTheSignalCameEarly) {
-  Bench bench;
+  ToyBench bench;
   std::vector<std::string> calls;
   bench.script.calls = &calls;
   bench.stop_requested = [] { return StopSignal::kHangUp; };
@@ -272,7 +191,7 @@ TEST(RunOnce, StopsBeforeItStagesWhenTheSignalCameEarly) {
 
 TEST(RunOnce, StopsBehindAnEvaluationWithoutAnotherStep) {
   for (const std::int64_t per_epoch : {1, 2}) {
-    Bench bench(json{{"evaluation", {{"per_epoch", per_epoch}}}});
+    ToyBench bench(json{{"evaluation", {{"per_epoch", per_epoch}}}});
     StopSignal asked = StopSignal::kNone;
     bench.script.at_call = [&](const std::string& call) {
       if (call == "evaluate") asked = StopSignal::kTerminate;
@@ -287,7 +206,7 @@ TEST(RunOnce, StopsBehindAnEvaluationWithoutAnotherStep) {
 }
 
 TEST(RunOnce, EndsOnEveryRankWhenTheLogOfAStrictRunBreaksARule) {
-  Bench bench;
+  ToyBench bench;
   std::int64_t steps = 0;
   bench.script.at_step = [&](std::int64_t step) { steps = step; };
   if (bench.world.rank() == 0) {
@@ -307,7 +226,7 @@ TEST(RunOnce, EndsOnEveryRankWhenTheLogOfAStrictRunBreaksARule) {
 TEST(RunOnce, StopsWithItsReasonWhenTheLossIsNotFinite) {
   ToyScript script;
   script.not_finite_at_step = 11;
-  Bench bench(json::object(), script);
+  ToyBench bench(json::object(), script);
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kDiverged);
   EXPECT_THAT(outcome.reason, HasSubstr("loss is not finite"));
@@ -320,7 +239,7 @@ TEST(RunOnce, StopsWithItsReasonWhenTheLossIsNotFinite) {
 TEST(RunOnce, NamesTheRanksWhoseParametersDrifted) {
   ToyScript script;
   script.drifting_rank = Communicator::world().size() - 1;
-  Bench bench(json::object(), script);
+  ToyBench bench(json::object(), script);
   if (bench.world.size() == 1) {
     EXPECT_EQ(bench.run().status, RunStatus::kSuccess);
     return;
@@ -341,10 +260,10 @@ TEST(RunOnce, ComparesReplicasOnceForEachPartOfAnEpoch) {
     std::int64_t hashes = 0;
     ToyScript script;
     script.hashes = &hashes;
-    Bench bench(json{{"epochs", 2},
-                     {"target", {{"quality", 2.0}}},
-                     {"evaluation", {{"per_epoch", per_epoch}}}},
-                script);
+    ToyBench bench(json{{"epochs", 2},
+                        {"target", {{"quality", 2.0}}},
+                        {"evaluation", {{"per_epoch", per_epoch}}}},
+                   script);
     bench.run();
     // Three parts of three steps leave one more step.
     EXPECT_EQ(hashes, 2 * (per_epoch == 3 ? 4 : per_epoch));
@@ -355,7 +274,7 @@ TEST(RunOnce, TellsADriftWithinAnEpochByItsSteps) {
   ToyScript script;
   script.drifting_rank = Communicator::world().size() - 1;
   if (script.drifting_rank == 0) return;  // a single rank agrees with itself
-  Bench bench(json{{"evaluation", {{"per_epoch", 2}}}}, script);
+  ToyBench bench(json{{"evaluation", {{"per_epoch", 2}}}}, script);
   EXPECT_THAT(base::thrown_message<AgreedError>([&] { bench.run(); }),
               testing::HasSubstr("after step 5 of epoch 1 the parameters of ranks " +
                                  std::to_string(script.drifting_rank) + " differ from rank 0's"));
@@ -366,7 +285,7 @@ TEST(RunOnce, LogsRankZerosOwnFailureBeforeItThrows) {
   if (Communicator::world().size() > 1) return;
   ToyScript script;
   script.throw_at_step = 4;
-  Bench bench(json::object(), script);
+  ToyBench bench(json::object(), script);
   EXPECT_THROW(bench.run(), base::DataError);
   EXPECT_EQ(bench.keys().back(), "run_stop");
   EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
@@ -374,14 +293,14 @@ TEST(RunOnce, LogsRankZerosOwnFailureBeforeItThrows) {
 }
 
 TEST(RunOnce, AccountsForTheWholeRun) {
-  Bench bench;
+  ToyBench bench;
   const RunOutcome outcome = bench.run();
   const json entry = json::parse(outcome.telemetry_entry);
   EXPECT_GE(entry["wall_s"].get<double>(), outcome.run_s);
 }
 
 TEST(RunOnce, AccountsForWaitingWhereverRanksMeet) {
-  Bench bench;
+  ToyBench bench;
   const json entry = json::parse(bench.run().telemetry_entry);
   EXPECT_GT(entry["subsystems_s"]["exchange"].get<double>(), 0.0) << "agreeing whether to go on";
   for (const char* outer : {"staging", "evaluation"}) {
@@ -390,7 +309,7 @@ TEST(RunOnce, AccountsForWaitingWhereverRanksMeet) {
 }
 
 TEST(RunOnce, TellsPeopleOfEveryEpoch) {
-  Bench bench(json{{"epochs", 2}});
+  ToyBench bench(json{{"epochs", 2}});
   bench.run();
   if (bench.world.rank() != 0) {
     EXPECT_EQ(bench.stderr_text.str(), "");

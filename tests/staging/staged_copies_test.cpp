@@ -259,11 +259,13 @@ TEST_F(Staging, HidesCopiesFromOtherUsers) {
 
 TEST_F(Staging, UsesNoCopyThatOthersMayWriteTo) {
   const runner::Topology topology = nodes(1);
-  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
-  on_leader(world_, [&] { fs::permissions(left, fs::perms::others_write, fs::perm_options::add); });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(staged.facts.reused_nodes, 0);
-  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+  for (const fs::perms writers : {fs::perms::others_write, fs::perms::group_write}) {
+    const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+    on_leader(world_, [&] { fs::permissions(left, writers, fs::perm_options::add); });
+    const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+    EXPECT_EQ(staged.facts.reused_nodes, 0);
+    EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+  }
 }
 
 TEST_F(Staging, UsesNoCopyBehindALink) {

@@ -59,4 +59,44 @@ TEST(Check, ListsTheRounds) {
   EXPECT_GT(json::parse(check(options).out)["rounds"].size(), 16u);
 }
 
+TEST(CheckLists, TakeNoOptionsOfJudging) {
+  for (const auto set :
+       {+[](CheckOptions& o) { o.rcp = true; }, +[](CheckOptions& o) { o.submission = true; },
+        +[](CheckOptions& o) { o.sarif = "x"; }, +[](CheckOptions& o) { o.junit = "x"; },
+        +[](CheckOptions& o) { o.werror = true; }}) {
+    CheckOptions list;
+    list.rounds = true;
+    set(list);
+    EXPECT_THAT(refusal(list), HasSubstr("usage: check"));
+  }
+  CheckOptions two;
+  two.rounds = true;
+  two.rcps = "oc20";
+  EXPECT_THAT(refusal(two), HasSubstr("expected one of --rules, --rounds, --rcps and --explain"));
+}
+
+TEST(CheckLists, ReferencePointsOfTheNewestRoundOrAnother) {
+  CheckOptions options;
+  options.rcps = "oc20";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("Reference points of hpc-3.0 for oc20"));
+  options.json = "-";
+  options.round = "hpc-1.0";
+  const json document = json::parse(check(options).out);
+  EXPECT_EQ(document["round"], "1.0");
+  EXPECT_EQ(document["unit"], "epochs");
+  ASSERT_EQ(document["points"].size(), 3u);
+  // The mean of the ten published runs without the fastest and the slowest.
+  EXPECT_DOUBLE_EQ(document["points"][0]["mean"], (18 + 19 + 19 + 20 + 20 + 20 + 21 + 21) / 8.0);
+  EXPECT_EQ(document["points"][0]["batch_size"], 256.0);
+  options.round = "hpc-0.7";
+  EXPECT_THAT(refusal(options),
+              HasSubstr("--rcps: no reference points for oc20 in hpc-0.7; there are some in "
+                        "hpc-1.0, hpc-2.0, hpc-3.0"));
+  options.round = "";
+  options.rcps = "nonsense";
+  EXPECT_THAT(refusal(options), HasSubstr("there are some for bert, cosmoflow, "));
+}
+
 }  // namespace

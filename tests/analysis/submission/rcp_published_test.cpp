@@ -90,8 +90,11 @@ TEST_F(PublishedPackages, HaveTheScoreFactorsThatWerePublished) {
       const fs::path file = logs_ / folder / set.name / "scaling.json";
       if (!fs::exists(file)) continue;
       std::string problem;
-      EXPECT_NEAR(set.rcp->normalization, analysis::read_scaling_factor(file, problem).value(),
-                  1e-9)
+      EXPECT_NEAR(
+          set.rcp->normalization,
+          analysis::read_scaling_factor(analysis::read_side_text(file, problem).value(), problem)
+              .value(),
+          1e-9)
           << set.name;
       ++compared;
     }

@@ -1,8 +1,10 @@
 // Small universes, and HDF5 files that the encoder does not write, for tests.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <hdf5.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -69,6 +71,29 @@ inline const std::vector<UniverseRegion>& tiny_regions() {
 
 inline std::string data_error(const std::function<void()>& action) {
   return base::thrown_message<base::DataError>(action);
+}
+
+/// Why a sample is refused; "" if it is not.
+inline std::string universe_refusal(const std::vector<std::byte>& bytes,
+                                    const UniverseShape& shape = kTiny) {
+  return data_error([&] { decode_universe(bytes, shape, "u.file"); });
+}
+
+enum class Flipped { kEveryByte, kAllButZeros };
+
+/// Flips bits in each byte in turn.
+inline void expect_no_crash(const std::vector<std::byte>& file, Flipped flipped) {
+  constexpr std::array kFlips = {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}};
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    if (flipped == Flipped::kAllButZeros && file[i] == std::byte{0}) continue;
+    std::vector<std::byte> damaged = file;
+    damaged[i] ^= kFlips[i % kFlips.size()];
+    try {
+      EXPECT_EQ(decode_universe(damaged, kTiny, "u.file").counts.size(), 120u);
+    } catch (const base::DataError& e) {
+      EXPECT_THAT(e.what(), testing::StartsWith("u.file")) << i;
+    }
+  }
 }
 
 inline std::vector<std::byte> bytes_of(const std::string& text) {
