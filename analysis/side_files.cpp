@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "runner/base/input_file.h"
+#include "runner/base/json_fault.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/python_json.h"
 
@@ -20,6 +21,12 @@ using nlohmann::json;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+std::string place_in(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  return fmt::format("line {}, column {}", line, offset - before.rfind('\n'));  // npos + 1 is 0
+}
+
 /// Adds the members that the object `text` and the objects in it have twice. `text` is a part of
 /// `whole`; `path` is its own, with a slash at the end unless it is the whole.
 void add_repeated(std::string_view whole, std::string_view text, const std::string& path,
@@ -27,10 +34,7 @@ void add_repeated(std::string_view whole, std::string_view text, const std::stri
   std::vector<mllog::JsonMember> members;
   (void)mllog::scan_python_json(text, members);
   const auto place = [&](const mllog::JsonMember& member) {
-    const auto offset = static_cast<std::size_t>(member.quoted_name.data() - whole.data());
-    const std::string_view before = whole.substr(0, offset);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    return fmt::format("line {}, column {}", line, offset - before.rfind('\n'));  // npos + 1 is 0
+    return place_in(whole, static_cast<std::size_t>(member.quoted_name.data() - whole.data()));
   };
   std::map<std::string, const mllog::JsonMember*> seen;
   for (const mllog::JsonMember& member : members) {
@@ -60,12 +64,16 @@ std::vector<std::string> repeated_members(std::string_view text) {
 
 json side_object(std::string_view text, std::string& problem) {
   if (text.starts_with(kByteOrderMark)) {
-    problem = "byte 0: not valid JSON: begins with a byte order mark; save it as UTF-8 without one";
+    problem =
+        "line 1, column 1: not valid JSON: begins with a byte order mark; save it as UTF-8 without "
+        "one";
     return json::object();
   }
   std::variant<json, mllog::JsonFault> parsed = mllog::parse_python_json(text);
   if (const auto* const fault = std::get_if<mllog::JsonFault>(&parsed)) {
-    problem = fmt::format("byte {}: not valid JSON: {}", fault->offset, fault->reason);
+    const std::string encoding = base::other_encoding(text);
+    problem = fmt::format("{}: not valid JSON: {}", place_in(text, fault->offset),
+                          encoding.empty() ? fault->reason : "found " + encoding);
     return json::object();
   }
   json& value = std::get<json>(parsed);

@@ -1,12 +1,15 @@
 // Strict JSON parsing on top of nlohmann's SAX parser.
 #include "runner/base/strict_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/json_fault.h"
 
 namespace base {
 
@@ -18,14 +21,25 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxDepth = 200;
 constexpr std::size_t kBriefBytes = 60;
 
-/// nlohmann's message without its own prefix, which counts lines and columns differently.
-std::string reason_of(const std::string& what) {
-  const std::size_t colon = what.find(": ");
-  if (what.find("parse error at line") != std::string::npos && colon != std::string::npos) {
-    return what.substr(colon + 2);
+/// What nlohmann's parser would have accepted, from the end of its message.
+std::string_view expected_by(std::string_view what) {
+  struct Words {
+    std::string_view library, ours;
+  };
+  constexpr Words kWords[] = {
+      {"; expected string literal", "a name in double quotes"},
+      {"; expected ':'", "a colon"},
+      {"; expected '}'", "a comma or '}'"},
+      {"; expected ']'", "a comma or ']'"},
+      {"; expected end of input", "the end of the file"},
+      {"missing closing quote", "a double quote that ends the text"},
+      {"must be escaped", "a text that ends in its line, with \\n for a line break"},
+      {"forbidden character after backslash", "one of \" \\ / b f n r t u after a backslash"},
+  };
+  for (const Words& words : kWords) {
+    if (what.find(words.library) != std::string_view::npos) return words.ours;
   }
-  const std::size_t bracket = what.find("] ");
-  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+  return "a value";
 }
 
 /// Iterates over the text and records how far the parser has read.
@@ -82,7 +96,18 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    fail(position, "not valid JSON: " + reason_of(error.what()));
+    constexpr int kNumberOverflow = 406;
+    std::size_t at = position == 0 ? 0 : position - 1;
+    if (error.id == kNumberOverflow) {
+      const std::size_t begin = text_.find_last_not_of("+-.0123456789eE", at) + 1;
+      fail(begin + 1, fmt::format("not valid JSON: {} is beyond the largest number",
+                                  text_.substr(begin, at + 1 - begin)));
+    }
+    const std::string_view what = error.what();
+    if (what.find("ill-formed UTF-8") != std::string_view::npos) {
+      while (at > 0 && at < text_.size() && static_cast<signed char>(text_[at]) >= 0) --at;
+    }
+    fail(at + 1, "not valid JSON: " + explain_json_fault(text_, at, expected_by(what)));
   }
 
  private:

@@ -231,7 +231,7 @@ TEST(System, WithADamagedDescriptionSaysSo) {
   const base::TemporaryDirectory folder;
   folder.write("results/demo/resnet/scaling.json", "{not json");
   EXPECT_THAT(told_of_side_files(folder),
-              ElementsAre(HasSubstr("scaling.json: byte 1: not valid")));
+              ElementsAre(HasSubstr("scaling.json: line 1, column 2: not valid")));
   folder.write("results/demo/resnet/scaling.json", R"({"scaling_factor": "1.5"})");
   EXPECT_THAT(told_of_side_files(folder),
               ElementsAre(HasSubstr("expected a number scaling_factor")));
