@@ -274,7 +274,9 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
   }
   if (factor && !(*factor >= 1.0)) {
     findings_.add(name, "scaling.factor",
-                  fmt::format("scaling_factor: expected at least 1, found {}", *factor));
+                  fmt::format("scaling_factor: expected at least 1, found {}{}", *factor,
+                              *factor > 0.0 ? "" : ", which is not applied"));
+    if (!(*factor > 0.0)) return std::nullopt;
   }
   if (folder.scaling == Scaling::kWeak) {
     findings_.add(name, "scaling.weak",
