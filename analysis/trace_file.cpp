@@ -8,6 +8,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
+#include "runner/base/printable.h"
 #include "runner/base/units.h"
 
 namespace analysis {
@@ -34,6 +35,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   bool string(string_t& value) override {
     if (depth_ == kEvent && key_ == "name") event_.name = value;
     if (depth_ == kEvent && key_ == "cat") event_.category = value;
+    if (depth_ == kEvent && (key_ == "ts" || key_ == "dur")) event_.has_times = false;
     return true;
   }
   bool binary(binary_t&) override { return true; }
@@ -45,6 +47,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   bool start_array(std::size_t) override {
     ++depth_;
     if (depth_ == kEvent - 1) in_events_ = key_ == "traceEvents";
+    has_events |= in_events_;
     return true;
   }
   bool end_array() override {
@@ -60,6 +63,8 @@ class TraceReader : public nlohmann::json_sax<json> {
     return false;
   }
   std::size_t wrong_at = 0;
+  bool has_events = false;    ///< a list of them, which may be empty
+  std::int64_t left_out = 0;  ///< events whose times are no numbers
 
  private:
   /// Nesting depth inside an event: document, list, event.
@@ -68,6 +73,7 @@ class TraceReader : public nlohmann::json_sax<json> {
     std::string name, category;
     double begin = 0.0, duration = 0.0;
     std::int64_t rank = 0;
+    bool has_times = true;
   };
 
   bool take(double value) {
@@ -79,6 +85,10 @@ class TraceReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool finish_event() {
+    if (!event_.has_times) {
+      ++left_out;
+      return true;
+    }
     if (event_.category == "step") steps += 1.0;
     if (event_.category == "layer") {
       trace.layers[event_.name] += event_.duration * base::kMicrosecond;
@@ -135,6 +145,11 @@ std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
     return refuse(
         fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));
   }
+  if (reader.left_out > 0) {
+    refuse(fmt::format("{} left out: no number as ts or dur",
+                       base::counted(reader.left_out, "event")));
+  }
+  if (!reader.has_events) return refuse("expected the trace of a run, found no traceEvents");
   for (auto& [name, seconds] : reader.trace.layers) seconds /= std::max(reader.steps, 1.0);
   double origin = 0.0;
   for (const TraceSpan& span : reader.trace.spans) origin = std::min(origin, span.begin_s);

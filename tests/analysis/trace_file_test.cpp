@@ -53,6 +53,28 @@ TEST(TraceSpans, AreTheScopesOfEachRank) {
   EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 5.5e-6);
 }
 
+TEST(TraceSpans, AreLeftOutWithoutTimes) {
+  const base::TemporaryDirectory folder;
+  std::string text = kTrace;
+  text.replace(text.find("4.5"), 3, "\"five\"");
+  folder.write("result_1.trace.json", text);
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
+  EXPECT_DOUBLE_EQ(trace.layers.at("conv1"), 1e-6 / 4);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text,
+              HasSubstr("result_1.trace.json: 1 event left out: no number as ts or dur"));
+}
+
+TEST(TraceFile, OfAnotherProgramIsNamed) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", R"({"events": 3})");
+  std::vector<analysis::Finding> findings;
+  EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text, HasSubstr("expected the trace of a run, found no traceEvents"));
+}
+
 TEST(TraceSpans, AreCountedBeyondTheMost) {
   std::string events;
   for (std::int64_t i = 0; i < RunTrace::kMostSpans + 7; ++i) {
