@@ -1,7 +1,10 @@
 // Declares and reads the configurations of commands.
 #include "runner/config_source.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +26,27 @@ void warn(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) console.warn(text);
 }
 
+/// A warning where the quality would be that of samples that are trained.
+std::vector<std::string> doubts_about(const base::ObjectReader& reader) {
+  using nlohmann::json;
+  const json dataset = reader.resolved().value("dataset", json::object());
+  const auto path_of = [&](const char* key) {
+    const json path = dataset.value(key, json());
+    return path.is_string() ? std::filesystem::path(path.get<std::string>()).lexically_normal()
+                            : std::filesystem::path();
+  };
+  const std::filesystem::path train = path_of("train");
+  std::vector<std::string> doubts;
+  for (const char* const key : {"validation", "test"}) {
+    if (train.empty() || path_of(key) != train) continue;
+    doubts.push_back(
+        fmt::format("{}/dataset/{}: is dataset.train, too: the quality will be that of "
+                    "samples that were trained",
+                    reader.where(""), key));
+  }
+  return doubts;
+}
+
 void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
   std::vector<std::string> overrides = source.overrides;
   overrides.insert(overrides.end(), source.forced.begin(), source.forced.end());
@@ -34,6 +58,7 @@ void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
   source.entry->check(reader);
   reader.reject_unknown();
   warn(renamed);
+  warn(doubts_about(reader));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
       reader.object("checkpoint", "when the state of a run is saved, so that --resume can go on"));
   const auto results = reader.object("results", "where results go");
   config.results_directory = results.optional("directory", config.results_directory,
-                                              "root of the results", base::not_empty());
+                                              "root of the results", base::whole_path());
   config.system_name =
       results.optional("system", config.system_name,
                        "folder of this system below the root; empty: the scheduler's cluster, else "

@@ -22,7 +22,7 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
       "mode", config.mode, {{"node", StagingMode::kNode}, {"none", StagingMode::kNone}},
       "node: copy what a node's ranks need to its own storage; none: read in place");
   config.directory = section.optional<std::string>("directory", default_directory(),
-                                                   "node-local folder", base::not_empty());
+                                                   "node-local folder", base::whole_path());
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
   config.afterwards = keep ? Afterwards::kKeep : Afterwards::kRemove;
   const bool verify = section.optional<bool>(

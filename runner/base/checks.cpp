@@ -1,9 +1,16 @@
 // Common conditions on configuration values and their wording.
 #include <fmt/format.h>
 
+#include <cstddef>
+
 #include "runner/base/object_reader.h"
 
 namespace base {
+namespace {
+
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+}  // namespace
 
 Check<double> positive() {
   return {"must be positive", [](const double& v) { return v > 0.0; }};
@@ -30,6 +37,19 @@ Check<std::int64_t> within(std::int64_t low, std::int64_t high) {
 
 Check<std::string> not_empty() {
   return {"must not be empty", [](const std::string& v) { return !v.empty(); }};
+}
+
+Check<std::string> whole_path() {
+  constexpr const char* kMeaning =
+      "must be a path as it is; ~ and variables are not expanded here, but --set KEY=VALUE takes "
+      "what a shell expands";
+  return {kMeaning, [](const std::string& v) {
+            const std::size_t dollar = v.find('$');
+            const bool names_variable =
+                dollar != std::string::npos && dollar + 1 < v.size() &&
+                (v[dollar + 1] == '{' || v[dollar + 1] == '_' || is_letter(v[dollar + 1]));
+            return !v.empty() && v != "~" && !v.starts_with("~/") && !names_variable;
+          }};
 }
 
 }  // namespace base

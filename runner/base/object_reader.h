@@ -25,6 +25,8 @@ Check<double> between(double low, double high);
 Check<std::int64_t> at_least(std::int64_t low);
 Check<std::int64_t> within(std::int64_t low, std::int64_t high);
 Check<std::string> not_empty();
+/// A path as it is: neither empty nor with ~ or $VARIABLE, which only a shell expands.
+Check<std::string> whole_path();
 
 /// One JSON object of a configuration with its file and path. Every read checks kind and range,
 /// marks the key as known, and records value, type, default and help for `resolved()` and

@@ -14,9 +14,9 @@ DataConfig parse_data(const base::ObjectReader& in) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
   data.train = in.required<std::string>(
-      "train", "folder of training samples, one file each: HDF5 or TFRecord", base::not_empty());
+      "train", "folder of training samples, one file each: HDF5 or TFRecord", base::whole_path());
   data.validation =
-      in.required<std::string>("validation", "folder of validation samples", base::not_empty());
+      in.required<std::string>("validation", "folder of validation samples", base::whole_path());
   data.apply_log = in.optional("apply_log", data.apply_log,
                                "true: log(count + 1); false: count over the sample's mean");
   data.flips = in.optional("flips", data.flips, "training mirrors axes at random");

@@ -20,14 +20,14 @@ DataConfig parse_data(const base::ObjectReader& in) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
   data.train = in.required<std::string>("train", "folder of training samples, data-*.h5, one each",
-                                        base::not_empty());
+                                        base::whole_path());
   data.validation =
-      in.required<std::string>("validation", "folder of validation samples", base::not_empty());
+      in.required<std::string>("validation", "folder of validation samples", base::whole_path());
   data.statistics = in.optional<std::string>(
       "statistics", beside(data.train, "stats.h5"),
       "file of minima and maxima that samples are normalised with; default: stats.h5 beside the "
       "folder of training samples",
-      base::not_empty());
+      base::whole_path());
   data.cache_bytes = in.optional<std::int64_t>(
       "cache_bytes", 0, "memory of a rank for decoded samples that it reads again",
       base::within(0, kMostBytes));

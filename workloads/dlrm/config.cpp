@@ -29,8 +29,8 @@ base::Check<double> limit_range() {
 
 ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& model) {
   ClickDataOptions data;
-  data.train = in.required<std::string>("train", "file of training records", base::not_empty());
-  data.test = in.required<std::string>("test", "file of evaluation records", base::not_empty());
+  data.train = in.required<std::string>("train", "file of training records", base::whole_path());
+  data.test = in.required<std::string>("test", "file of evaluation records", base::whole_path());
   data.train_samples = in.optional<std::int64_t>(
       "train_samples", 0, "records; when both counts are given no file is touched before run_start",
       base::within(0, dataset::kMostClicks));

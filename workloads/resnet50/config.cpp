@@ -16,9 +16,9 @@ DataConfig parse_data(const base::ObjectReader& in) {
   DataConfig data;
   data.train = in.required<std::string>(
       "train", "training set: folder or tar of class folders, or tar of class tars",
-      base::not_empty());
+      base::whole_path());
   data.validation = in.required<std::string>(
-      "validation", "validation set, likewise or flat with labels", base::not_empty());
+      "validation", "validation set, likewise or flat with labels", base::whole_path());
   data.validation_labels = in.optional<std::string>(
       "validation_labels", "",
       "labels of a flat validation set: an integer a line, in order of file names");

@@ -92,6 +92,15 @@ TEST(ObjectReader, HoldsValuesToTheirCheck) {
             "small.json: /n: must be between 0 and 1, got 3.0");
 }
 
+TEST(ObjectReader, RefusesPathsThatOnlyAShellExpands) {
+  for (const char* const path : {"~", "~/train", "$SCRATCH/train", "/data/${USER}/train", ""}) {
+    EXPECT_FALSE(whole_path().holds(path)) << path;
+  }
+  for (const char* const path : {"/data/train", "train~", "a/~b", "cost$", "1$5", "~user-files"}) {
+    EXPECT_TRUE(whole_path().holds(path)) << path;
+  }
+}
+
 TEST(ObjectReader, RefusesADefaultThatFailsItsOwnCheck) {
   EXPECT_EQ(thrown_message<Error>([] { reader("{}").optional<double>("x", 0.0, "h", positive()); }),
             "small.json: /x: its default fails its own check: must be positive, got 0.0");
