@@ -12,6 +12,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/printable.h"
+#include "staging/dataset/h5_array.h"
 #include "staging/h5_file.h"
 
 namespace staging {
@@ -77,13 +78,13 @@ std::string common_wrapper(const std::vector<std::string>& names) {
   return wrapper;
 }
 
-/// "161 others, such as 'a', 'b', 'c'".
+/// "161 others, such as 'a', 'b', 'c'"; up to three names alone.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   if (names.empty()) return "no dataset";
-  std::string text = fmt::format("{} others, such as", names.size());
+  std::string text = names.size() <= kShown ? "" : fmt::format("{} others, such as ", names.size());
   for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) {
-    text += fmt::format("{} '{}'", i == 0 ? "" : ",", base::printable(names[i]));
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", base::printable(names[i]));
   }
   return text;
 }
@@ -144,10 +145,9 @@ std::vector<float> H5StateReader::read(const std::string& name,
   const H5Dataset dataset = file_->open(stored_name(name));
   const std::vector<std::int64_t> found = file_->shape_of(dataset);
   if (!has_class(dataset, H5T_FLOAT) || found != shape) {
-    throw base::DataError(fmt::format("{}: {}: expected floating point of shape [{}], found {}[{}]",
-                                      file_->path(), name, fmt::join(shape, ", "),
-                                      has_class(dataset, H5T_FLOAT) ? "" : "another type and ",
-                                      fmt::join(found, ", ")));
+    throw base::DataError(fmt::format(
+        "{}: {}: expected floating point of shape [{}], found {} of shape [{}]", file_->path(),
+        name, fmt::join(shape, ", "), dataset::type_in_words(dataset), fmt::join(found, ", ")));
   }
   std::vector<float> data(static_cast<std::size_t>(count_of(shape)));
   file_->check(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()),
@@ -160,9 +160,9 @@ std::int64_t H5StateReader::read_integer(const std::string& name) const {
   const H5Dataset dataset = file_->open(stored_name(name));
   const std::vector<std::int64_t> found = file_->shape_of(dataset);
   if (!has_class(dataset, H5T_INTEGER) || count_of(found) != 1) {
-    throw base::DataError(fmt::format(
-        "{}: {}: expected one whole number, found {}[{}]", file_->path(), name,
-        has_class(dataset, H5T_INTEGER) ? "" : "another type and ", fmt::join(found, ", ")));
+    throw base::DataError(fmt::format("{}: {}: expected one whole number, found {} of shape [{}]",
+                                      file_->path(), name, dataset::type_in_words(dataset),
+                                      fmt::join(found, ", ")));
   }
   std::int64_t value = 0;
   file_->check(H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value),

@@ -16,6 +16,7 @@
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/file_format.h"
 #include "staging/output_file.h"
 
 namespace staging {
@@ -38,26 +39,27 @@ H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
   return file;
 }
 
-/// What a file that is no HDF5 file is, in words; "" if that is not known.
+/// What a file that is no HDF5 file is, in words, and what to do; "" if that is not known.
 std::string known_format(const dataset::File& file) {
   using namespace std::string_view_literals;
-  std::array<char, 9> head{};
+  std::array<char, 64> head{};
   const auto bytes = std::as_writable_bytes(std::span(head));
   const auto size = static_cast<std::size_t>(file.read_some(0, bytes));
   const std::string_view begin(head.data(), size);
   constexpr const char* kByHand = "; write the arrays of its state_dict to HDF5 under their names";
-  if (begin.starts_with("PK\x03\x04"sv)) {
-    return fmt::format("a zip archive, as torch.save and numpy.savez write{}", kByHand);
-  }
-  if (begin.starts_with("\x80\x02"sv)) {
-    return fmt::format("a pickle, as old versions of torch.save write{}", kByHand);
-  }
-  if (size == head.size() && begin.back() == '{') {
+  constexpr std::size_t kHeaderBytes = 8;  // of safetensors, before its JSON
+  if (size > kHeaderBytes && begin[kHeaderBytes] == '{') {
     return fmt::format("a safetensors file{}", kByHand);
   }
-  if (begin.starts_with("\x93NUMPY"sv)) return "a NumPy array";
-  if (begin.starts_with("\x1f\x8b"sv)) return "a gzip file; expand it";
-  return size == 0 ? "an empty file" : "";
+  const std::string words = dataset::format_in_words(bytes.first(size));
+  if (begin.starts_with("\x89HDF"sv)) return "";  // damaged behind its signature
+  if (begin.starts_with("PK"sv)) {
+    return fmt::format("{}, as torch.save and numpy.savez write{}", words, kByHand);
+  }
+  if (begin.starts_with("\x80\x02"sv)) {
+    return fmt::format("{}, as old versions of torch.save write{}", words, kByHand);
+  }
+  return begin.starts_with("\x1f\x8b"sv) ? words + "; expand it" : words;
 }
 
 void sync_file(const std::string& path) {

@@ -11,6 +11,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
+#include "runner/base/printable.h"
+#include "runner/base/units.h"
 
 namespace dataset {
 namespace {
@@ -154,6 +156,22 @@ void Findings::add(std::string_view path, const Listing::Sample& sample) {
   if (activity != nullptr) activity->progress();
 }
 
+void Findings::leave_out(std::string_view path) {
+  ++ignored_files;
+  if (is_hidden(path) || path.find('/') == std::string_view::npos) return;
+  if (left_out++ == 0) first_left_out = path;
+}
+
+bool climbs(std::string_view path) {
+  for (std::size_t at = path.find(".."); at != std::string_view::npos;
+       at = path.find("..", at + 1)) {
+    const bool begins = at == 0 || path[at - 1] == '/';
+    const bool ends = at + 2 == path.size() || path[at + 2] == '/';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
 bool is_hidden(std::string_view path) {
   return path.starts_with('.') || path.find("/.") != std::string_view::npos;
 }
@@ -174,6 +192,12 @@ void arrange(Findings findings, const OpenOptions& options, Listing& listing) {
                                       listing.root, findings.ignored_files));
   }
   const bool is_flat = !options.labels_file.empty();
+  if (findings.left_out > 0) {
+    listing.remark =
+        fmt::format("{}: {} in class folders left out, as no .jpg, .jpeg or .png: '{}'{}",
+                    listing.root, base::counted(findings.left_out, "file"),
+                    base::printable(findings.first_left_out), findings.left_out > 1 ? ", ..." : "");
+  }
   // Archives often contain the folder that they were made from.
   if (listing.kind == Listing::Kind::kTar) strip_folder(findings, common_folder(findings, is_flat));
   sort_by_path(findings, listing.root, findings.images);

@@ -19,10 +19,14 @@ struct Findings {
   std::string paths;  ///< zero-terminated, relative to the root
   std::vector<Image> images;
   std::vector<std::string> folders;  ///< class folders or class archives, including empty ones
-  std::int64_t ignored_files = 0;
+  std::int64_t ignored_files = 0;    ///< in all
+  std::int64_t left_out = 0;         ///< of them, those in class folders that are not hidden
+  std::string first_left_out;
   base::Activity* activity = nullptr;  ///< if given, notified of every image
 
   void add(std::string_view path, const Listing::Sample& sample);
+  /// Counts a file that is no image.
+  void leave_out(std::string_view path);
   std::string_view path(const Image& image) const { return paths.data() + image.path; }
 };
 
@@ -30,6 +34,8 @@ enum class FileUse { kImage, kArchive, kIgnored };
 /// By the last component: hidden files and unknown extensions are ignored.
 FileUse use_of(std::string_view path);
 bool is_hidden(std::string_view path);
+/// Whether a component of the path is "..".
+bool climbs(std::string_view path);
 
 /// Gives every image its class and sorts the images; fills in classes, samples and, for kFolder,
 /// names of `listing`. Throws DataError.

@@ -109,7 +109,8 @@ std::string other_form(const File& file) {
     return "NumPy's arrays, a step of the preprocessing; data_loader_terabyte.py of MLPerf's "
            "reference (github.com/facebookresearch/dlrm) makes records of them";
   }
-  return head.starts_with(kParquet) ? "Parquet" : "";
+  if (head.starts_with(kParquet)) return "Parquet";
+  return head.empty() ? "an empty file" : "";
 }
 
 }  // namespace
@@ -124,8 +125,6 @@ ClickFile::ClickFile(std::string path, ClickFormat format)
                     file_->path(), format_.record_bytes(), format_.dense, format_.tables, other));
   }
   const std::int64_t size = file_->size(), record = format_.record_bytes();
-  if (size == 0)
-    throw base::DataError(fmt::format("{}: expected records, it is empty", file_->path()));
   if (size % record != 0) {
     throw base::DataError(fmt::format(
         "{}: expected a whole number of {}-byte records (label, {} counts, {} ids), found {} "

@@ -151,9 +151,32 @@ std::string H5Arrays::broken_link(const std::string& path) const {
   return "";
 }
 
+std::string H5Arrays::names() const {
+  constexpr hsize_t kMost = 4;
+  H5G_info_t root{};
+  if (H5Gget_info(file_.get(), &root) < 0 || root.nlinks == 0) return "no names";
+  std::string names;
+  for (hsize_t i = 0; i < std::min(root.nlinks, kMost); ++i) {
+    std::array<char, 64> name{};
+    if (H5Lget_name_by_idx(file_.get(), ".", H5_INDEX_NAME, H5_ITER_INC, i, name.data(),
+                           name.size(), H5P_DEFAULT) < 0) {
+      continue;
+    }
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", base::printable(name.data()));
+  }
+  return names + (root.nlinks > kMost ? ", ..." : "");
+}
+
 H5Dataset H5Arrays::open(const std::string& path) const {
   H5Dataset dataset(H5Dopen2(file_.get(), path.c_str(), dataset_access_.get()));
-  if (!dataset) fail(path, "expected a dataset");
+  if (!dataset) {
+    H5O_info_t found{};
+    const bool is_group =
+        H5Oget_info_by_name2(file_.get(), path.c_str(), &found, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+        found.type == H5O_TYPE_GROUP;
+    if (is_group) throw base::DataError(label(path) + ": expected a dataset, found a group");
+    fail(path, "expected a dataset");
+  }
   return dataset;
 }
 

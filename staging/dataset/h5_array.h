@@ -49,6 +49,8 @@ class H5Arrays {
   bool has(const std::string& path) const;
   /// For messages on a path that has() denies: which link in it is the reason, in brackets; or "".
   std::string broken_link(const std::string& path) const;
+  /// For messages: the first names in the root group, in quotes, or "no names".
+  std::string names() const;
   /// Throws DataError for anything but a dataset. `path` must exist.
   H5Dataset open(const std::string& path) const;
   /// Throws DataError unless all values are within the file: sizes in a damaged file are not

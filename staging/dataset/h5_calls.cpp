@@ -24,6 +24,22 @@ void start_h5() {
   H5open();
 }
 
+namespace {
+
+/// Reasons that users meet, without the library's names of its parts.
+std::string in_plain_words(const std::string& reason) {
+  unsigned long long size = 0, base = 0, stored = 0;
+  constexpr const char* kCut =
+      "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu";
+  if (std::sscanf(reason.c_str(), kCut, &size, &base, &stored) == 3) {
+    return fmt::format("the file is cut: {} of {} bytes are there", size, base + stored);
+  }
+  if (reason.empty()) return "HDF5 gives no reason";
+  return reason == "file signature not found" ? "its signature is missing" : reason;
+}
+
+}  // namespace
+
 std::string h5_reason() {
   std::string reason;
   // H5E_WALK_UPWARD begins with the innermost call.
@@ -34,7 +50,7 @@ std::string h5_reason() {
         return 0;
       },
       &reason);
-  return reason.empty() ? "HDF5 gives no reason" : reason;
+  return in_plain_words(reason);
 }
 
 }  // namespace dataset

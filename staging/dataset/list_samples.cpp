@@ -13,6 +13,7 @@
 #include "runner/base/narrow.h"
 #include "staging/dataset/arrange.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/file_format.h"
 #include "staging/dataset/tar.h"
 
 namespace dataset {
@@ -81,9 +82,14 @@ class TarLister {
 
   void take(const std::string& label, const std::string& prefix, const TarMember& member,
             Links& links) {
+    if (climbs(member.name)) {
+      throw base::DataError(fmt::format(
+          "{}: offset {}: '{}' leads out of the archive; expected paths such as class/image.JPEG",
+          label, member.header_offset, member.name));
+    }
     const FileUse use = use_of(member.name);
     if (use == FileUse::kIgnored || (use == FileUse::kArchive && !prefix.empty())) {
-      ++findings_.ignored_files;
+      findings_.leave_out(prefix + member.name);
       return;
     }
     if (use == FileUse::kImage && member.kind == TarMember::Kind::kHardLink) {
@@ -115,25 +121,24 @@ class TarLister {
   Findings& findings_;
 };
 
-void refuse_compressed(const File& file) {
-  std::vector<std::byte> head(6);
+/// Refuses a whole file that is no tar archive, but that is known as another kind.
+void refuse_other_formats(const File& file) {
+  std::vector<std::byte> head(kTarBlock);
   head.resize(static_cast<std::size_t>(file.read_some(0, head)));
-  const auto starts_with = [&](std::string_view magic) {
-    return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
-  };
-  constexpr std::array<std::string_view, 4> kGzipBzipXzZstd = {"\x1f\x8b", "BZh", "\xfd\x37zXZ",
-                                                               "\x28\xb5\x2f\xfd"};
-  for (const std::string_view magic : kGzipBzipXzZstd) {
-    if (starts_with(magic)) {
-      throw base::DataError(
-          fmt::format("{}: a compressed file; expected a plain tar archive", file.path()));
-    }
+  const std::string format = format_in_words(head);
+  const bool is_whole = std::ssize(head) == kTarBlock;
+  const bool is_damaged = format == "a tar archive";  // the walk tells where
+  if (format.empty() || is_damaged ||
+      (is_whole && (is_tar_header(head.data()) || is_end_mark(head.data())))) {
+    return;
   }
+  throw base::DataError(
+      fmt::format("{}: expected a plain tar archive, found {}", file.path(), format));
 }
 
 void list_tar(const std::string& path, Findings& findings, Listing& listing) {
   const File file(path);
-  refuse_compressed(file);
+  refuse_other_formats(file);
   listing.kind = Listing::Kind::kTar;
   listing.file_size = file.size();
   listing.mtime_ns = file.mtime_ns();
@@ -149,6 +154,7 @@ void list_class_folder(const fs::path& folder, const std::string& name, Findings
       ++findings.ignored_files;
       continue;
     }
+    const std::string path = name.empty() ? file : name + "/" + file;
     if (entry.is_directory()) {
       if (!is_flat) {
         throw base::DataError(fmt::format("{}: a folder inside a class folder; expected images",
@@ -157,9 +163,9 @@ void list_class_folder(const fs::path& folder, const std::string& name, Findings
       continue;
     }
     if (use_of(file) == FileUse::kImage) {
-      findings.add(name.empty() ? file : name + "/" + file, {});
+      findings.add(path, {});
     } else {
-      ++findings.ignored_files;
+      findings.leave_out(path);
     }
   }
 }

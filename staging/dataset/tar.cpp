@@ -58,24 +58,6 @@ std::int64_t number(const std::byte* block, HeaderField field) {
   return error == std::errc() && end == digits.end() && value >= 0 ? value : -1;
 }
 
-bool is_zero(const std::byte* block) {
-  return std::all_of(block, block + kTarBlock, [](std::byte b) { return b == std::byte{0}; });
-}
-
-/// The checksum is the sum of all bytes with its own field taken as blanks. Old archives summed
-/// signed bytes.
-bool checksum_holds(const std::byte* block) {
-  std::int64_t plain = 0, with_sign = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(kTarBlock); ++i) {
-    const bool own = i >= kChecksum.offset && i < kChecksum.offset + kChecksum.size;
-    const auto value = own ? std::uint8_t{' '} : std::to_integer<std::uint8_t>(block[i]);
-    plain += value;
-    with_sign += static_cast<std::int8_t>(value);
-  }
-  const std::int64_t stored = number(block, kChecksum);
-  return stored == plain || stored == with_sign;
-}
-
 std::string header_name(const std::byte* block) {
   std::string name(text(block, kName));
   // GNU archives store times where ustar stores the prefix.
@@ -117,6 +99,24 @@ std::int64_t padded(std::int64_t size) { return base::round_up(size, kTarBlock);
 
 }  // namespace
 
+bool is_end_mark(const std::byte* block) {
+  return std::all_of(block, block + kTarBlock, [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// The checksum is the sum of all bytes with its own field taken as blanks. Old archives summed
+/// signed bytes.
+bool is_tar_header(const std::byte* block) {
+  std::int64_t plain = 0, with_sign = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kTarBlock); ++i) {
+    const bool own = i >= kChecksum.offset && i < kChecksum.offset + kChecksum.size;
+    const auto value = own ? std::uint8_t{' '} : std::to_integer<std::uint8_t>(block[i]);
+    plain += value;
+    with_sign += static_cast<std::int8_t>(value);
+  }
+  const std::int64_t stored = number(block, kChecksum);
+  return stored == plain || stored == with_sign;
+}
+
 TarWalker::TarWalker(const File& file, std::string label, std::int64_t begin, std::int64_t end)
     : file_(file), label_(std::move(label)), begin_(begin), end_(end), position_(begin) {}
 
@@ -156,9 +156,9 @@ bool TarWalker::pass_end_mark(std::int64_t mark) {
   previous_size_ = 0;
   for (std::int64_t at = mark + kTarBlock; end_ - at >= kTarBlock; at += kTarBlock) {
     const std::byte* found = block(at);
-    if (is_zero(found)) continue;
+    if (is_end_mark(found)) continue;
     position_ = at;
-    if (checksum_holds(found)) return true;
+    if (is_tar_header(found)) return true;
     if (at >= record_end) {
       fail(at, fmt::format("expected nothing but another archive behind the end mark at {}, found "
                            "other bytes",
@@ -205,13 +205,13 @@ bool TarWalker::next(TarMember& member) {
   for (;;) {
     const std::int64_t at = position_;
     const std::byte* header = block(at);
-    if (is_zero(header)) {
+    if (is_end_mark(header)) {
       if (at != first) fail(at, "the archive ends between an extension header and its member");
       if (!pass_end_mark(at)) return false;
       first = position_;
       continue;
     }
-    if (!checksum_holds(header)) {
+    if (!is_tar_header(header)) {
       fail(at, "expected a tar header, found a block with a wrong checksum");
     }
     const auto type = static_cast<char>(header[kTypeOffset]);

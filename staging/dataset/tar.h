@@ -13,6 +13,11 @@ namespace dataset {
 /// Bytes of a block of an archive; headers and data begin at blocks.
 inline constexpr std::int64_t kTarBlock = 512;
 
+/// Whether the checksum of a header block holds, which no other block is likely to have.
+bool is_tar_header(const std::byte* block);
+/// Whether a block is zeros. Two of them end an archive.
+bool is_end_mark(const std::byte* block);
+
 struct TarMember {
   enum class Kind { kFile, kFolder, kHardLink, kOther };
   std::string name;                ///< as archived, without leading "./" and trailing "/"

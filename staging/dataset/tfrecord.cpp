@@ -36,6 +36,12 @@ std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   return std::rotr(crc32c(bytes), kRotation) + kMaskDelta;
 }
 
+bool is_tfrecord(std::span<const std::byte> bytes) {
+  constexpr std::size_t kLength = sizeof(std::uint64_t);
+  return bytes.size() >= kLength + sizeof(std::uint32_t) &&
+         number<std::uint32_t>(bytes.subspan(kLength)) == masked_crc32c(bytes.first(kLength));
+}
+
 RecordReader::RecordReader(std::span<const std::byte> bytes, std::string name)
     : bytes_(bytes), name_(std::move(name)) {}
 

@@ -13,6 +13,9 @@ namespace dataset {
 /// The checksum as stored in records: the CRC-32C rotated, plus a constant.
 std::uint32_t masked_crc32c(std::span<const std::byte> bytes);
 
+/// Whether these bytes begin with a length and its checksum.
+bool is_tfrecord(std::span<const std::byte> bytes);
+
 /// Iterates over the records of a file in memory. A record is a little-endian uint64 length, the
 /// masked CRC-32C of these 8 bytes, the data, and the masked CRC-32C of the data.
 class RecordReader {

@@ -9,6 +9,7 @@
 
 #include "runner/base/error.h"
 #include "staging/dataset/example.h"
+#include "staging/dataset/file_format.h"
 #include "staging/dataset/gzip.h"
 #include "staging/dataset/h5_array.h"
 #include "staging/dataset/tfrecord.h"
@@ -19,6 +20,8 @@ namespace dataset {
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+constexpr std::size_t kFormatBytes = 64;
 
 /// A sample whose parts were found and checked, except for the values of the counts.
 struct Opened {
@@ -94,6 +97,15 @@ Opened open_hdf5(Bytes bytes, const UniverseShape& shape, const std::string& nam
 Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& name) {
   if (is_gzip(bytes)) return open_gzip(bytes, shape, name);
   if (is_h5(bytes)) return open_hdf5(bytes, shape, name);
+  if (!is_tfrecord(bytes)) {
+    const std::string format = format_in_words(bytes.first(std::min(bytes.size(), kFormatBytes)));
+    const bool is_named_h5 = name.ends_with(".hdf5") || name.ends_with(".h5");
+    if (is_named_h5 || !format.empty()) {
+      throw base::DataError(
+          fmt::format("{}: expected a sample in HDF5 or TFRecord, found {}", name,
+                      format.empty() ? fmt::format("{} other bytes", bytes.size()) : format));
+    }
+  }
   return open_tfrecord(bytes, shape, name);
 }
 

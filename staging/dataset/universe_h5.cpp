@@ -51,9 +51,10 @@ class Reader {
   const char* targets_name() const { return is_raw_ ? "unitPar" : "y"; }
   void require(const char* array) const {
     if (arrays_.has(array)) return;
+    const std::string link = arrays_.broken_link(array);
     throw base::DataError(fmt::format("{}: expected datasets '{}' and '{}', found no '{}'{}", name_,
                                       counts_name(), targets_name(), array,
-                                      arrays_.broken_link(array)));
+                                      link.empty() ? " among " + arrays_.names() : link));
   }
 
   const std::string& name_;

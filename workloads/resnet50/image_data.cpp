@@ -81,8 +81,11 @@ bool ImageData::decode(const dataset::Dataset& source, std::int64_t index, datas
       count_flawed(fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
     }
     return true;
-  } catch (const base::DataError&) {
-    if (config_.data.on_corrupt == OnCorrupt::kError) throw;
+  } catch (const base::DataError& error) {
+    if (config_.data.on_corrupt == OnCorrupt::kError) {
+      throw base::DataError(
+          fmt::format("{}; dataset.on_corrupt: skip leaves such images out", error.what()));
+    }
     count_skipped();
     return false;
   }

@@ -235,7 +235,8 @@ std::string with_link(std::string archive, std::size_t offset, char type,
 }
 
 TEST_F(OpenDataset, RefusesCompressedArchivesAndSymbolicLinks) {
-  EXPECT_THAT(message(tar("\x1f\x8b\x08 and so on")), HasSubstr("a compressed file"));
+  EXPECT_THAT(message(tar("\x1f\x8b\x08 and so on")),
+              HasSubstr("expected a plain tar archive, found a gzip file"));
   EXPECT_THAT(message(tar(with_link(tar_of({{"a/1.jpg", ""}}), 0, '2', "2.jpg"))),
               AllOf(HasSubstr("'a/1.jpg' is a link or special file"), HasSubstr("--dereference")));
 }
@@ -350,8 +351,25 @@ TEST_F(OpenDataset, RefusesASparseFileOfAnySizeBeforeItIsRead) {
   refused([&] { data->bytes(2); });
 }
 
+TEST_F(OpenDataset, RemarksOnFilesInClassFoldersThatAreNoImages) {
+  const std::string left_out =
+      ": 1 file in class folders left out, as no .jpg, .jpeg or .png: 'b/notes.txt'";
+  const std::string place = folder(kFiles), archive = tar(tar_of(kFiles));
+  EXPECT_THAT(open_dataset(place)->take_remarks(), testing::ElementsAre(place + left_out));
+  EXPECT_THAT(open_dataset(archive)->take_remarks(), testing::ElementsAre(archive + left_out));
+}
+
+TEST_F(OpenDataset, RefusesMembersOutsideOfTheArchive) {
+  for (const char* const name : {"../b/1.jpg", "a/../../1.jpg", "a/.."}) {
+    EXPECT_THAT(message(tar(tar_of({{"a/1.jpg", "a1"}, {name, "x"}}))),
+                HasSubstr(std::string("'") + name + "' leads out of the archive"));
+  }
+  EXPECT_EQ(open_dataset(tar(tar_of({{"a/1..jpg", "a1"}, {"a..b/1.jpg", "b1"}})))->size(), 2);
+}
+
 TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
   const auto data = open_dataset(folder(kFiles));
+  data->take_remarks();  // of files left out
   contents(*data);
   contents(*data);
   EXPECT_TRUE(data->take_remarks().empty());
@@ -368,6 +386,7 @@ TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
 
 TEST_F(OpenDataset, RemarksOnAnArchiveThatChanges) {
   const auto data = open_dataset(tar(tar_of(kFiles)));
+  data->take_remarks();  // of files left out
   contents(*data);
   EXPECT_TRUE(data->take_remarks().empty());
   touch(data->source());

@@ -221,7 +221,8 @@ TEST_F(UniverseFolder, NamesTheFileThatIsDamaged) {
   EXPECT_NO_THROW(read_universe(*data, 0, kSmall, &good, got));
   for (const UniverseRegion* region : {static_cast<const UniverseRegion*>(nullptr), &good}) {
     EXPECT_THAT(said(1, region), HasSubstr("b.hdf5: "));
-    EXPECT_THAT(said(2, region), EndsWith("c.hdf5: expected a record, found an empty file"));
+    EXPECT_THAT(said(2, region),
+                EndsWith("c.hdf5: expected a sample in HDF5 or TFRecord, found an empty file"));
   }
   const UniverseRegion outside{{16, 0, 0}, {1, 16, 16}};
   EXPECT_THROW(read_universe(*data, 0, kSmall, &outside, got), base::ShapeError);

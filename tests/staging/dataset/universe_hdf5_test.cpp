@@ -203,11 +203,11 @@ TEST_F(UniverseInHdf5, IsReadUnderTheNamesOfRawUniverses) {
 
 TEST_F(UniverseInHdf5, RefusesMissingDatasets) {
   EXPECT_EQ(universe_refusal(written({x()})),
-            "u.file: expected datasets 'x' and 'y', found no 'y'");
+            "u.file: expected datasets 'x' and 'y', found no 'y' among 'x'");
   EXPECT_EQ(universe_refusal(written({y()})),
-            "u.file: expected datasets 'x' and 'y', found no 'x'");
+            "u.file: expected datasets 'x' and 'y', found no 'x' among 'y'");
   EXPECT_EQ(universe_refusal(written({named(x(), "full"), y()})),
-            "u.file: expected datasets 'full' and 'unitPar', found no 'unitPar'");
+            "u.file: expected datasets 'full' and 'unitPar', found no 'unitPar' among 'full', 'y'");
 }
 
 TEST_F(UniverseInHdf5, RefusesOtherTypesAndShapes) {

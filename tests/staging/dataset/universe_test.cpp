@@ -177,7 +177,8 @@ TEST(UniverseInTfrecord, IsOneRecord) {
   file.insert(file.end(), file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
   EXPECT_EQ(universe_refusal(file), "u.file: offset " + std::to_string(size) +
                                         ": expected one record, found more than that");
-  EXPECT_EQ(universe_refusal({}), "u.file: expected a record, found an empty file");
+  EXPECT_EQ(universe_refusal({}),
+            "u.file: expected a sample in HDF5 or TFRecord, found an empty file");
 }
 
 TEST(UniverseInTfrecord, ExpandsNoFurtherThanASampleCanBe) {
