@@ -2,14 +2,14 @@
 #include "runner/recorded_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
 
 #include "runner/agreed_error.h"
+#include "runner/base/json_text.h"
+#include "runner/base/process_state.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
@@ -163,7 +163,7 @@ void RecordedRun::claim_files() {
   record_.log_path = files_->log_path();
   if (order_.hooks.has_result) order_.hooks.has_result(files_->number());
   remove_stale_files(files_->log_path());
-  base::write_file(files_->config_path(), resolved_.dump(2) + "\n");
+  base::replace_file(files_->config_path(), base::json_text(resolved_, 2));
   doors_.console.info(fmt::format("run {} of {}: seed {}, log {}", order_.number,
                                   setting_.plan.runs, config_.seed, files_->log_path()));
   if (order_.resume != nullptr) {
@@ -257,7 +257,7 @@ void RecordedRun::try_weights() const {
     const std::string path = files_->weights_path() + ".new";
     // HDF5 does not end cleanly once its first write failed.
     constexpr std::size_t kMoreThanHdf5Writes = 16384;
-    base::write_file(path, std::string(kMoreThanHdf5Writes, '\0'));
+    base::replace_file(path, std::string(kMoreThanHdf5Writes, '\0'));
     const auto writer = doors_.make_state_writer(path);
     writer->write("trial", 1);
     writer->finish();
@@ -352,7 +352,8 @@ RunOutcome record_run(const RunSetting& setting, RunOrder order, RunRecord& reco
 }
 
 FolderOwner this_owner(const std::string& live_file) {
-  return {base::host_name(), ::getpid(), live_file};
+  const base::ProcessIdentity mine = base::this_process_identity();
+  return {base::host_name(), mine.number, live_file, mine.start_ticks, mine.kernel};
 }
 
 }  // namespace runner
