@@ -32,6 +32,19 @@ TEST_F(ProgramTest, ShowsNoControlCharactersOfNamesInItsMessages) {
   }
 }
 
+TEST_F(ProgramTest, ShowsNoControlCharactersOfFilesThatItReadsOrWrites) {
+  const std::string strange = (folder_ / "b\x1b[31m").string();
+  fs::copy_file(config(), strange + ".json");
+  const std::string description = "system --json '" + strange + ".system.json'";
+  for (const std::string& arguments :
+       {"doctor --quick '" + strange + ".json'", description, description,
+        "stage --list '" + strange + ".json'", "run --dry-run '" + strange + ".json'"}) {
+    const Ended ended = toy(arguments);
+    EXPECT_THAT(ended.err + ended.out, Not(HasSubstr("\x1b"))) << arguments;
+  }
+  EXPECT_THAT(toy(description).err, HasSubstr("b?[31m.system.json: kept what it says"));
+}
+
 TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
   const std::string file = config();
   ASSERT_EQ(toy("run " + file).status, 0);
@@ -46,7 +59,8 @@ TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
         evaluation + " --json " + link, evaluation + " --outputs " + hard,
         evaluation + " --json " + file, "run --json " + file + " " + file,
         "run --dry-run --json " + file + " " + file, "config --json " + file + " " + file,
-        "doctor " + file + " --json " + file}) {
+        "doctor " + file + " --json " + file,
+        "script slurm " + file + " --cpus-per-rank 1 --output " + file}) {
     const Ended refused = toy(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;
     EXPECT_THAT(refused.err, HasSubstr("is one of the files that are read")) << arguments;
