@@ -18,6 +18,7 @@
 #include "runner/judged_log.h"
 #include "runner/result_files.h"
 #include "runner/run_lines.h"
+#include "runner/run_log.h"
 #include "runner/run_loop.h"
 #include "runner/run_trace.h"
 #include "runner/stale_files.h"
@@ -43,6 +44,9 @@ class RecordedRun {
   void make_workload();
   void check_resume() const;
   void check_room() const;
+  /// Collective. Claims the files and opens all that the run writes to. A failure ends the log.
+  void begin();
+  void end_log(const std::string& reason) noexcept;
   void claim_files();
   void open_checkpointer();
   /// The folder of this run's checkpoints: its own, or the resumed training's.
@@ -101,9 +105,7 @@ RunOutcome RecordedRun::go() {
   check_resume();
   check_room();
   const CacheClearing caches = clear_caches(config_.clear_caches, doors_.world, doors_.topology);
-  if (is_rank_0()) claim_files();
-  open_checkpointer();
-  if (is_rank_0()) open_log();
+  begin();
   RunOutcome outcome = train(caches);
   if (outcome.status != RunStatus::kStopped) checkpointer_->note_finished();
   doors_.world.activity().enter_phase("saving of the results");
@@ -156,6 +158,27 @@ void RecordedRun::check_room() const {
     }
     require_room(needs);
   });
+}
+
+void RecordedRun::begin() {
+  try {
+    if (is_rank_0()) claim_files();
+    open_checkpointer();
+    if (is_rank_0()) open_log();
+  } catch (const std::exception& e) {
+    end_log(base::failure_of(e).message);
+    throw;
+  }
+}
+
+void RecordedRun::end_log(const std::string& reason) noexcept {
+  if (!files_) return;
+  try {
+    mllog::LogWriter writer(&files_->log(), doors_.clock);
+    RunLog(writer).run_stop("aborted", reason);
+  } catch (const std::exception&) {
+    // The failure that is reported takes precedence.
+  }
 }
 
 void RecordedRun::claim_files() {
