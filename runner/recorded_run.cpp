@@ -2,6 +2,7 @@
 #include "runner/recorded_run.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -60,8 +61,9 @@ class RecordedRun {
   void save(const RunOutcome& outcome);
   void write_results(const RunOutcome& outcome);
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
-  void print_outcome(const RunOutcome& outcome, bool has_weights);
-  void write_trace();
+  /// On rank 0. The document first, then the text: its reader may be gone.
+  void report(const RunOutcome& outcome);
+  void print_outcome(const RunOutcome& outcome, bool has_weights) const;
   /// Called by the watching thread if the job ends before this run can report its result.
   void print_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
@@ -74,6 +76,7 @@ class RecordedRun {
   RunRecord& record_;
   RunConfig config_;  ///< with the run's seed
   std::optional<RunTrace> trace_;
+  std::optional<TraceSummary> traced_;
   telemetry::Telemetry telemetry_;
   const Surroundings around_;
   std::unique_ptr<Workload> workload_;
@@ -114,8 +117,7 @@ RunOutcome RecordedRun::go() {
   save(outcome);
   // There must be no result without its log.
   on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
-  if (files_) print_outcome(outcome, outcome.status != RunStatus::kDiverged);
-  if (trace_) write_trace();
+  on_rank_0(doors_.world, [&] { report(outcome); });
   doors_.world.activity().enter_phase("clean-up");
   workload_->clean_up();
   // The Watchdog notices a rank that does not arrive here; MPI_Finalize would wait for it without a
@@ -297,7 +299,7 @@ void RecordedRun::save(const RunOutcome& outcome) {
     // The log has the result.
     if (files_) {
       files_->log().require_in_place();
-      print_outcome(outcome, false);
+      print_outcome(outcome, false);  // the JSON document tells the failure
     }
     throw;
   }
@@ -306,12 +308,14 @@ void RecordedRun::save(const RunOutcome& outcome) {
 void RecordedRun::write_results(const RunOutcome& outcome) {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files_) write_telemetry(outcome, entries);
-  // NaN weights are useless.
-  if (outcome.status == RunStatus::kDiverged) return;
-  std::unique_ptr<StateWriter> writer;
-  if (files_) writer = doors_.make_state_writer(files_->weights_path());
-  workload_->save_weights(writer.get());
-  if (writer != nullptr) writer->finish();
+  if (outcome.status != RunStatus::kDiverged) {  // NaN weights are useless
+    std::unique_ptr<StateWriter> writer;
+    if (files_) writer = doors_.make_state_writer(files_->weights_path());
+    workload_->save_weights(writer.get());
+    if (writer != nullptr) writer->finish();
+  }
+  if (!trace_) return;
+  traced_ = trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
 }
 
 void RecordedRun::write_telemetry(const RunOutcome& outcome,
@@ -328,25 +332,25 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }
 
-void RecordedRun::print_outcome(const RunOutcome& outcome, bool has_weights) {
+void RecordedRun::report(const RunOutcome& outcome) {
   record_.document = result_document(outcome, config_, workload_->info(), *files_);
-  std::string verdict;
-  if (judged_) {
-    const auto judgement = judged_->judgement();
-    record_.document["rules"] = to_json(*doors_.rules, judgement);
-    verdict = verdict_text(*doors_.rules, judgement);
-  }
-  if (doors_.lines() == nullptr) return;
-  print_run({outcome, config_, workload_->info(), *files_, has_weights, order_.resume, verdict},
-            *doors_.lines(), doors_.console);
+  if (judged_) record_.document["rules"] = to_json(*doors_.rules, judged_->judgement());
+  if (traced_) record_.document["files"]["trace"] = files_->trace_path();
+  const auto print = [&] {
+    print_outcome(outcome, outcome.status != RunStatus::kDiverged);
+    if (!traced_) return;
+    print_trace(*traced_, *setting_.plan.trace, files_->trace_path(), doors_.lines(),
+                doors_.console);
+  };
+  if (setting_.plan.runs > 1) return print();  // a set has a document of its own
+  doors_.result.write_and_print(record_.document, print);
 }
 
-void RecordedRun::write_trace() {
-  const TraceSummary traced =
-      trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
-  if (!files_) return;
-  print_trace(traced, *setting_.plan.trace, files_->trace_path(), doors_.lines(), doors_.console);
-  record_.document["files"]["trace"] = files_->trace_path();
+void RecordedRun::print_outcome(const RunOutcome& outcome, bool has_weights) const {
+  if (doors_.lines() == nullptr) return;
+  const std::string verdict = judged_ ? verdict_text(*doors_.rules, judged_->judgement()) : "";
+  print_run({outcome, config_, workload_->info(), *files_, has_weights, order_.resume, verdict},
+            *doors_.lines(), doors_.console);
 }
 
 void RecordedRun::print_failure(const std::string& reason) const {

@@ -1,5 +1,6 @@
 // Tests of what the program prints and where it writes: lost output, closed streams, outputs over
 // inputs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -69,6 +70,17 @@ TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
               HasSubstr("--json o: --outputs already goes there"));
   EXPECT_EQ(content(file), before);
   EXPECT_EQ(content(weights), weights_before);
+}
+
+TEST_F(ProgramTest, WritesTheDocumentBeforeTheText) {
+  for (const auto& [options, text] :
+       {std::pair("", "RESULT benchmark="), std::pair("--runs 2", "Set of 2 runs")}) {
+    const Ended run = shell(fmt::format("{{ {} run {} --json /dev/stdout {} | cat; }}", TOY_PROGRAM,
+                                        options, config()));
+    EXPECT_LT(run.out.find("\"exit_code\""), run.out.find(text)) << run.out;
+    EXPECT_THAT(run.out, HasSubstr(text));
+    fs::remove_all(results());
+  }
 }
 
 TEST_F(ProgramTest, PassesOverConfigurationsBesideLogsThatAreNone) {
