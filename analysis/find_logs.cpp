@@ -113,10 +113,7 @@ class Finder {
     const fs::recursive_directory_iterator end;
     while (!failed && entry != end) {
       std::error_code ignored;
-      if (is_result(entry->path()) && entry->is_regular_file(ignored)) {
-        any = true;
-        take(entry->path(), given, given);
-      }
+      if (is_result(entry->path())) any = take_found_below(*entry, given) || any;
       const bool is_folder = entry->is_directory(ignored) && !entry->is_symlink(ignored);
       if (is_folder && !is_readable(entry->path())) entry.disable_recursion_pending();
       entry.increment(failed);
@@ -126,6 +123,24 @@ class Finder {
     } else if (!any) {
       problem(given, "expected result_*.txt below, found none", true);
     }
+  }
+
+  /// Takes what is named as a log in the folder `given`. Reports what is no file, or a link to
+  /// none: a run that is passed over in silence would change the figures of its set. Returns
+  /// whether it is a log.
+  bool take_found_below(const fs::directory_entry& entry, const std::string& given) {
+    std::error_code failed;
+    const fs::file_type type = entry.status(failed).type();
+    if (type == fs::file_type::regular) {
+      take(entry.path(), given, given);
+      return true;
+    }
+    if (type == fs::file_type::directory) return false;
+    problem(entry.path().string(), type == fs::file_type::not_found ? "is a link that leads nowhere"
+                                   : type == fs::file_type::none
+                                       ? failed.message()
+                                       : "expected a regular file, found a pipe or device");
+    return false;
   }
 
   /// Reports a folder that cannot be opened, so that the walk can skip it.

@@ -4,7 +4,6 @@
 #include <optional>
 #include <variant>
 
-#include "runner/base/error.h"
 #include "runner/mllog/record_reader.h"
 
 namespace analysis {
@@ -24,11 +23,7 @@ base::InputFile open_log(const fs::path& path) { return base::InputFile(path.str
 
 ParsedLog parse_log(const fs::path& path) {
   base::InputFile in = open_log(path);
-  try {
-    return parse_log(in);
-  } catch (const base::SystemError& error) {
-    throw base::SystemError(path.string() + ": " + error.what());
-  }
+  return parse_log(in);
 }
 
 }  // namespace analysis

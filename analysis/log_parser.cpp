@@ -359,9 +359,11 @@ void LogCollector::Work::finish() {
                 fmt::format("{} is not finite in {} records, first here", key, seen.count));
   }
   if (log_.records > 0) return;
+  constexpr char kUtf16[] = " in UTF-8, found UTF-16: convert it by iconv -f UTF-16 -t UTF-8";
   add_finding(
       Rule::kNoRecords, {},
-      fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader_.lines()));
+      "expected lines with ':::MLLOG '" +
+          (reader_.is_utf16() ? kUtf16 : fmt::format(", found none in {} lines", reader_.lines())));
 }
 
 const Mark* ParsedLog::first(const std::string& key) const {

@@ -90,6 +90,8 @@ struct SystemFacts {
   DescribedSystem description;
   std::optional<Scaling> scaling;  ///< absent without a smaller set on the same hardware
 
+  /// Whether the set has fewer runs than the rules of its benchmark ask for.
+  bool lacks_runs() const { return runs_required && static_cast<double>(runs) < *runs_required; }
   /// Devices of one node, "4 NVIDIA V100, 2 Intel Xeon"; "" if unknown.
   std::string hardware() const;
   /// Samples trained and evaluated per compute unit and second of an epoch.

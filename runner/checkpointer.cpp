@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 #include "runner/base/units.h"
 #include "runner/checkpoint_folder.h"
 #include "runner/documents.h"
@@ -42,9 +43,9 @@ void Checkpointer::note_whole(const std::string& path) {
 
 void Checkpointer::note_finished() const {
   if (lock_ == nullptr) return;  // another rank, or nothing was saved
-  if (!std::ofstream(folder_ + "/" + kFinishedFile).flush()) {
-    doors_.console.warn(fmt::format("{}: cannot note that its run is finished", folder_));
-  }
+  if (base::open_part(folder_ + "/" + kFinishedFile)) return;
+  doors_.console.warn(
+      base::system_error(folder_ + ": cannot note that its run is finished", errno).what());
 }
 
 void Checkpointer::lock_folder() {

@@ -28,7 +28,7 @@ bool is_plain(const Json& value) {
 std::string plain_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return base::json_line(value);
   std::string text;
   for (const Json& element : value) text += (text.empty() ? "" : ", ") + plain_text(element);
   return text;

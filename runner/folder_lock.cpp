@@ -64,9 +64,11 @@ bool is_at(const std::string& path, int file) {
          there.st_ino == here.st_ino && there.st_dev == here.st_dev;
 }
 
-/// One line each; the last line marks the text as complete.
+/// One line each. A line "whole" marks what precedes it as complete: programs of earlier versions
+/// read to the first one.
 std::string text_of(const FolderOwner& owner) {
-  return fmt::format("{}\n{}\n{}\nwhole\n", owner.host, owner.process, owner.live_file);
+  return fmt::format("{}\n{}\n{}\nwhole\n{}\n{}\nwhole\n", owner.host, owner.process,
+                     owner.live_file, owner.start_ticks, owner.kernel);
 }
 
 /// Reads through the locked descriptor: closing another one could release the lock.
@@ -76,7 +78,7 @@ std::optional<FolderOwner> owner_in(int file) {
   std::istringstream lines(
       std::string(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))));
   FolderOwner owner;
-  std::string process, whole;
+  std::string process, whole, start, kernel, end;
   std::getline(lines, owner.host);
   std::getline(lines, process);
   std::getline(lines, owner.live_file);
@@ -84,6 +86,15 @@ std::optional<FolderOwner> owner_in(int file) {
   const auto parsed =
       std::from_chars(process.data(), process.data() + process.size(), owner.process);
   if (whole != "whole" || parsed.ec != std::errc() || owner.process <= 0) return std::nullopt;
+  std::getline(lines, start);
+  std::getline(lines, kernel);
+  std::getline(lines, end);
+  std::uint64_t ticks = 0;
+  const auto since = std::from_chars(start.data(), start.data() + start.size(), ticks);
+  if (end == "whole" && since.ec == std::errc()) {
+    owner.start_ticks = ticks;
+    owner.kernel = kernel;
+  }
   return owner;
 }
 
@@ -116,7 +127,26 @@ bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
   return false;
 }
 
-bool is_here(const FolderOwner& owner) { return owner.host == base::host_name(); }
+/// Whether this kernel keeps the owner's lock. Containers of several machines may have one host
+/// name, which decides only if nothing better is known.
+bool is_here(const FolderOwner& owner) {
+  return base::is_on_this_kernel(owner.identity()).value_or(owner.host == base::host_name());
+}
+
+/// Where there are no locks.
+bool may_live_without_lock(const FolderOwner& owner, double patience_s) {
+  switch (base::life_from_here(owner.identity())) {
+    case base::Life::kAlive:
+      return true;
+    case base::Life::kDead:
+      return false;
+    case base::Life::kUnknown:
+      break;
+  }
+  const bool is_known_by_number = owner.kernel.empty() && is_here(owner);
+  return is_known_by_number ? base::is_alive(owner.process)
+                            : gives_signs_of_life(owner, patience_s);
+}
 
 /// Whether the recorded owner may be alive although the lock does not decide it.
 bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
@@ -126,8 +156,7 @@ bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
     case Locked::kByOther:  // the server may not know yet that the host is gone
       return is_here(owner) || owner.live_file.empty() || gives_signs_of_life(owner, patience_s);
     case Locked::kUnsupported:
-      return is_here(owner) ? base::is_alive(owner.process)
-                            : gives_signs_of_life(owner, patience_s);
+      return may_live_without_lock(owner, patience_s);
   }
   return true;
 }
@@ -142,8 +171,10 @@ std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const Fo
   base::make_folder(folder);
   const std::string path = path_in(folder);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (file.get() < 0) throw base::system_error("cannot open " + path, errno);
+    // A planted link is not followed, and a pipe not waited for.
+    constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    base::Descriptor file(::open(path.c_str(), kFlags, 0666));
+    if (file.get() < 0) throw base::system_error(path + ": cannot be opened", errno);
     const Locked locked = lock(file.get());
     if (!is_at(path, file.get())) continue;
     const auto owner = owner_in(file.get());
@@ -166,7 +197,8 @@ std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const Fo
 }
 
 std::optional<FolderOwner> FolderLock::live_owner(const std::string& folder, double patience_s) {
-  const base::Descriptor file(::open(path_in(folder).c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Descriptor file(
+      ::open(path_in(folder).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return std::nullopt;
   const auto owner = owner_in(file.get());
   if (!owner || !may_live(look_at_lock(file.get()), *owner, patience_s)) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runner/base/descriptor.h"
+#include "runner/base/process_state.h"
 
 namespace runner {
 
@@ -17,6 +18,10 @@ struct FolderOwner {
   std::int64_t process = 0;
   /// its result_<n>.live.json, from which other hosts see that it lives; empty: not there yet
   std::string live_file;
+  std::uint64_t start_ticks = 0;  ///< see base::ProcessIdentity
+  std::string kernel = "";
+
+  base::ProcessIdentity identity() const { return {process, start_ticks, kernel}; }
 };
 
 /// Exclusive ownership of a checkpoint folder.
@@ -26,8 +31,9 @@ class FolderLock {
   static constexpr double kPatienceS = 8.0;
 
   /// Creates and locks `folder`. Returns null if a live run owns it, and sets `other` to that run.
-  /// A dead owner on this host is detected at once. One on another host is taken for dead if its
-  /// live file does not change for `patience_s`, even if the file system still holds its lock.
+  /// A dead owner on this kernel is detected at once. One elsewhere, also in another container, if
+  /// the file system has no locks, is taken for dead if its live file does not change for
+  /// `patience_s`, even if the file system still holds its lock.
   /// Throws SystemError.
   static std::unique_ptr<FolderLock> take(const std::string& folder, const FolderOwner& mine,
                                           FolderOwner& other, double patience_s = kPatienceS);

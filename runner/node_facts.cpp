@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "runner/base/hardware_files.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 #include "runner/hwloc_topology.h"
@@ -74,7 +75,7 @@ bool equal(const std::string& fact, const Json& one, const Json& other) {
 std::string value_text(const std::string& fact, const Json& value) {
   if (value.is_null()) return kNotKnown;
   if (counts_bytes(fact) && value.is_number()) return base::bytes_text(value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : base::json_line(value);
 }
 
 std::vector<NodeValue> values_of(const std::string& fact, const std::vector<Facts>& nodes,

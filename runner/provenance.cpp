@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runner/base/json_text.h"
 #include "runner/base/system_facts.h"
 
 namespace runner {
@@ -27,8 +28,8 @@ Json differing(const Json& machine, const Json& first) {
 Json gather_provenance(const Communicator& world, const Topology& topology, const Binding& binding,
                        const ThreadPlan& threads, const Json& libraries) {
   const Json facts = topology.is_node_leader() ? base::machine_facts() : Json();
-  const auto machines = world.gather(facts.is_null() ? "" : facts.dump(), 0);
-  const auto bindings = world.gather(to_json(binding, threads).dump(), 0);
+  const auto machines = world.gather(facts.is_null() ? "" : base::json_line(facts), 0);
+  const auto bindings = world.gather(base::json_line(to_json(binding, threads)), 0);
   if (world.rank() != 0) return nullptr;
 
   Json provenance = {

@@ -2,7 +2,6 @@
 #include "runner/recorded_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -10,6 +9,8 @@
 #include <functional>
 
 #include "runner/agreed_error.h"
+#include "runner/base/json_text.h"
+#include "runner/base/process_state.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
@@ -18,6 +19,7 @@
 #include "runner/judged_log.h"
 #include "runner/result_files.h"
 #include "runner/run_lines.h"
+#include "runner/run_log.h"
 #include "runner/run_loop.h"
 #include "runner/run_trace.h"
 #include "runner/stale_files.h"
@@ -43,6 +45,9 @@ class RecordedRun {
   void make_workload();
   void check_resume() const;
   void check_room() const;
+  /// Collective. Claims the files and opens all that the run writes to. A failure ends the log.
+  void begin();
+  void end_log(const std::string& reason) noexcept;
   void claim_files();
   void open_checkpointer();
   /// The folder of this run's checkpoints: its own, or the resumed training's.
@@ -56,8 +61,9 @@ class RecordedRun {
   void save(const RunOutcome& outcome);
   void write_results(const RunOutcome& outcome);
   void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
-  void print_outcome(const RunOutcome& outcome, bool has_weights);
-  void write_trace();
+  /// On rank 0. The document first, then the text: its reader may be gone.
+  void report(const RunOutcome& outcome);
+  void print_outcome(const RunOutcome& outcome, bool has_weights) const;
   /// Called by the watching thread if the job ends before this run can report its result.
   void print_failure(const std::string& reason) const;
   bool is_rank_0() const { return doors_.world.rank() == 0; }
@@ -70,6 +76,7 @@ class RecordedRun {
   RunRecord& record_;
   RunConfig config_;  ///< with the run's seed
   std::optional<RunTrace> trace_;
+  std::optional<TraceSummary> traced_;
   telemetry::Telemetry telemetry_;
   const Surroundings around_;
   std::unique_ptr<Workload> workload_;
@@ -101,9 +108,7 @@ RunOutcome RecordedRun::go() {
   check_resume();
   check_room();
   const CacheClearing caches = clear_caches(config_.clear_caches, doors_.world, doors_.topology);
-  if (is_rank_0()) claim_files();
-  open_checkpointer();
-  if (is_rank_0()) open_log();
+  begin();
   RunOutcome outcome = train(caches);
   if (outcome.status != RunStatus::kStopped) checkpointer_->note_finished();
   doors_.world.activity().enter_phase("saving of the results");
@@ -112,8 +117,7 @@ RunOutcome RecordedRun::go() {
   save(outcome);
   // There must be no result without its log.
   on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
-  if (files_) print_outcome(outcome, outcome.status != RunStatus::kDiverged);
-  if (trace_) write_trace();
+  on_rank_0(doors_.world, [&] { report(outcome); });
   doors_.world.activity().enter_phase("clean-up");
   workload_->clean_up();
   // The Watchdog notices a rank that does not arrive here; MPI_Finalize would wait for it without a
@@ -158,12 +162,33 @@ void RecordedRun::check_room() const {
   });
 }
 
+void RecordedRun::begin() {
+  try {
+    if (is_rank_0()) claim_files();
+    open_checkpointer();
+    if (is_rank_0()) open_log();
+  } catch (const std::exception& e) {
+    end_log(base::failure_of(e).message);
+    throw;
+  }
+}
+
+void RecordedRun::end_log(const std::string& reason) noexcept {
+  if (!files_) return;
+  try {
+    mllog::LogWriter writer(&files_->log(), doors_.clock);
+    RunLog(writer).run_stop("aborted", reason);
+  } catch (const std::exception&) {
+    // The failure that is reported takes precedence.
+  }
+}
+
 void RecordedRun::claim_files() {
   files_.emplace(ResultFiles::claim(results_folder(config_)));
   record_.log_path = files_->log_path();
   if (order_.hooks.has_result) order_.hooks.has_result(files_->number());
   remove_stale_files(files_->log_path());
-  base::write_file(files_->config_path(), resolved_.dump(2) + "\n");
+  base::replace_file(files_->config_path(), base::json_text(resolved_, 2));
   doors_.console.info(fmt::format("run {} of {}: seed {}, log {}", order_.number,
                                   setting_.plan.runs, config_.seed, files_->log_path()));
   if (order_.resume != nullptr) {
@@ -257,7 +282,7 @@ void RecordedRun::try_weights() const {
     const std::string path = files_->weights_path() + ".new";
     // HDF5 does not end cleanly once its first write failed.
     constexpr std::size_t kMoreThanHdf5Writes = 16384;
-    base::write_file(path, std::string(kMoreThanHdf5Writes, '\0'));
+    base::replace_file(path, std::string(kMoreThanHdf5Writes, '\0'));
     const auto writer = doors_.make_state_writer(path);
     writer->write("trial", 1);
     writer->finish();
@@ -274,7 +299,7 @@ void RecordedRun::save(const RunOutcome& outcome) {
     // The log has the result.
     if (files_) {
       files_->log().require_in_place();
-      print_outcome(outcome, false);
+      print_outcome(outcome, false);  // the JSON document tells the failure
     }
     throw;
   }
@@ -283,12 +308,14 @@ void RecordedRun::save(const RunOutcome& outcome) {
 void RecordedRun::write_results(const RunOutcome& outcome) {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files_) write_telemetry(outcome, entries);
-  // NaN weights are useless.
-  if (outcome.status == RunStatus::kDiverged) return;
-  std::unique_ptr<StateWriter> writer;
-  if (files_) writer = doors_.make_state_writer(files_->weights_path());
-  workload_->save_weights(writer.get());
-  if (writer != nullptr) writer->finish();
+  if (outcome.status != RunStatus::kDiverged) {  // NaN weights are useless
+    std::unique_ptr<StateWriter> writer;
+    if (files_) writer = doors_.make_state_writer(files_->weights_path());
+    workload_->save_weights(writer.get());
+    if (writer != nullptr) writer->finish();
+  }
+  if (!trace_) return;
+  traced_ = trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
 }
 
 void RecordedRun::write_telemetry(const RunOutcome& outcome,
@@ -305,25 +332,25 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
   telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }
 
-void RecordedRun::print_outcome(const RunOutcome& outcome, bool has_weights) {
+void RecordedRun::report(const RunOutcome& outcome) {
   record_.document = result_document(outcome, config_, workload_->info(), *files_);
-  std::string verdict;
-  if (judged_) {
-    const auto judgement = judged_->judgement();
-    record_.document["rules"] = to_json(*doors_.rules, judgement);
-    verdict = verdict_text(*doors_.rules, judgement);
-  }
-  if (doors_.lines() == nullptr) return;
-  print_run({outcome, config_, workload_->info(), *files_, has_weights, order_.resume, verdict},
-            *doors_.lines(), doors_.console);
+  if (judged_) record_.document["rules"] = to_json(*doors_.rules, judged_->judgement());
+  if (traced_) record_.document["files"]["trace"] = files_->trace_path();
+  const auto print = [&] {
+    print_outcome(outcome, outcome.status != RunStatus::kDiverged);
+    if (!traced_) return;
+    print_trace(*traced_, *setting_.plan.trace, files_->trace_path(), doors_.lines(),
+                doors_.console);
+  };
+  if (setting_.plan.runs > 1) return print();  // a set has a document of its own
+  doors_.result.write_and_print(record_.document, print);
 }
 
-void RecordedRun::write_trace() {
-  const TraceSummary traced =
-      trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
-  if (!files_) return;
-  print_trace(traced, *setting_.plan.trace, files_->trace_path(), doors_.lines(), doors_.console);
-  record_.document["files"]["trace"] = files_->trace_path();
+void RecordedRun::print_outcome(const RunOutcome& outcome, bool has_weights) const {
+  if (doors_.lines() == nullptr) return;
+  const std::string verdict = judged_ ? verdict_text(*doors_.rules, judged_->judgement()) : "";
+  print_run({outcome, config_, workload_->info(), *files_, has_weights, order_.resume, verdict},
+            *doors_.lines(), doors_.console);
 }
 
 void RecordedRun::print_failure(const std::string& reason) const {
@@ -352,7 +379,8 @@ RunOutcome record_run(const RunSetting& setting, RunOrder order, RunRecord& reco
 }
 
 FolderOwner this_owner(const std::string& live_file) {
-  return {base::host_name(), ::getpid(), live_file};
+  const base::ProcessIdentity mine = base::this_process_identity();
+  return {base::host_name(), mine.number, live_file, mine.start_ticks, mine.kernel};
 }
 
 }  // namespace runner

@@ -43,8 +43,8 @@ struct RunRecord {
   nlohmann::json document;  ///< result of a run that ended normally
 };
 
-/// Collective. Rethrows the error that ends the run. After an error that all ranks know of, this
-/// process can start the next run of a set.
+/// Collective. Writes the result document of a single run. Rethrows the error that ends the run.
+/// After an error that all ranks know of, this process can start the next run of a set.
 RunOutcome record_run(const RunSetting& setting, RunOrder order, RunRecord& record);
 
 /// How other runs see this process; `live_file` shows that it is alive ("": no file).

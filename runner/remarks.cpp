@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/clock.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace runner {
@@ -16,7 +17,7 @@ std::vector<std::string> report_remarks(const Communicator& world, Workload& wor
   Json mine = Json::array();
   for (const std::string& remark : workload.take_remarks()) mine.push_back(base::printable(remark));
   std::vector<std::string> all;
-  for (const std::string& part : world.gather(mine.dump(), 0)) {
+  for (const std::string& part : world.gather(base::json_line(mine), 0)) {
     for (const Json& remark : Json::parse(part)) {
       auto text = remark.get<std::string>();
       if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));

@@ -106,19 +106,23 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
   return code;
 }
 
-/// Collective. Judges the run with a workload of its own, before any part of the run exists.
+/// Collective. Judges the run with a workload of its own, before any part of the run exists: also
+/// without rules, a dataset that is missing is found before a log is begun.
 PlanVerdict judge_before(const RunOptions& options, const RunConfig& config,
                          const CommandParts& parts, const Communicator& world,
                          const Topology& topology, const base::Clock& clock) {
-  if (options.rules.mode == RulesMode::kOff) return {};
   const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Surroundings around{world, topology, telemetry, threads.threads};
   std::unique_ptr<Workload> workload;
   together(world, [&] { workload = options.source->entry->make(config, around); });
   world.activity().enter_phase("initialisation");
-  return judge_plan(config, *workload, options.rules, options.beginning(), parts.audit_plan, around,
-                    clock);
+  if (options.rules.mode != RulesMode::kOff) {
+    return judge_plan(config, *workload, options.rules, options.beginning(), parts.audit_plan,
+                      around, clock);
+  }
+  workload->open_data();
+  return {};
 }
 
 /// The document of `run --json` for a refused run.
@@ -158,6 +162,8 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
   const launch::Allocation allocation = launch::allocation_of(environment);
   const std::string nodes = launch::unused_nodes(allocation, topology.node_count);
   if (!nodes.empty()) console.warn(nodes);
+  const std::string alone = launch::lone_task(environment, world.size());
+  if (!alone.empty()) console.warn(alone);
   if (!threads.limited_by.empty()) {
     console.warn(
         fmt::format("{}: OpenMP gives a rank {}, its CPUs allow more: unset it to use them",

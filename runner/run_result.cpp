@@ -70,4 +70,14 @@ void ResultSink::write(const Json& document) {
   write_document(document, target_, out_);
 }
 
+void ResultSink::write_and_print(const Json& document, const std::function<void()>& print) {
+  try {
+    write(document);
+  } catch (const base::Error&) {
+    print();
+    throw;
+  }
+  print();
+}
+
 }  // namespace runner

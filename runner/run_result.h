@@ -1,6 +1,7 @@
 // The result of a run as JSON (`run --json`), written exactly once, however the run ends.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
@@ -31,6 +32,9 @@ class ResultSink {
   ResultSink(std::string target, std::ostream& out) : target_(std::move(target)), out_(out) {}
   /// Throws SystemError.
   void write(const nlohmann::json& document);
+  /// The same, then print(): the file first, as the reader of the text may be gone. Prints, too, if
+  /// the document cannot be written.
+  void write_and_print(const nlohmann::json& document, const std::function<void()>& print);
   bool is_wanted() const { return !target_.empty(); }
   bool owns_standard_output() const { return target_ == "-"; }
 

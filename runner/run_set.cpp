@@ -95,22 +95,24 @@ base::ExitCode RunSet::go() {
   const RunStatus status =
       record_run(setting_, {seed(), 1, {}, resume_ ? &*resume_ : nullptr, std::move(lock_)}, record)
           .status;
-  if (doors_.world.rank() == 0) doors_.result.write(record.document);
   return exit_code(status);
 }
 
 base::ExitCode RunSet::run_all_members() {
-  const SetDoors doors{
-      doors_.world,     doors_.clock,
-      doors_.console,   [this] { return doors_.stop_requested() != StopSignal::kNone; },
-      doors_.summarize, doors_.lines()};
+  const SetDoors doors{doors_.world, doors_.clock, doors_.console,
+                       [this] { return doors_.stop_requested() != StopSignal::kNone; },
+                       doors_.summarize};
   const RunMember run = [this](std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
     return run_member(seed, number, hooks);
   };
   const SetOutcome outcome = run_members(
       config_, {plan_.runs, plan_.only, plan_.kind, plan_.start_timeout_s, plan_.invocation, {}},
       run, doors);
-  if (doors_.world.rank() == 0) doors_.result.write(outcome.document);
+  if (doors_.world.rank() == 0) {
+    doors_.result.write_and_print(outcome.document, [&] {
+      if (doors_.lines() != nullptr) *doors_.lines() << outcome.summary << std::flush;
+    });
+  }
   return outcome.code;
 }
 

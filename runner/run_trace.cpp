@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/json_text.h"
 #include "runner/clock_offsets.h"
 
 namespace runner {
@@ -36,7 +37,7 @@ TraceSummary RunTrace::write(const std::string& path, const std::string& workloa
     telemetry::trace_texts(mine, origin_ns,
                            [&](const std::string& text) { world_.send_text(text, 0); });
     world_.send_text("", 0);  // marks the end
-    world_.send_text(telemetry::trace_entry(mine).dump(), 0);
+    world_.send_text(base::json_line(telemetry::trace_entry(mine)), 0);
     return {};
   }
   telemetry::TraceFile file(path);

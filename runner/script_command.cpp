@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/replaced_file.h"
@@ -71,9 +72,15 @@ void choose_scratch(const RunConfig& config, bool scratch_is_given, JobRequest& 
 /// Throws ConfigError if the configuration cannot be trained on these ranks.
 void require_trainable(const ScriptOptions& options) {
   const JobRequest& request = options.request;
+  const std::int64_t ranks = request.nodes * request.ranks_per_node;
+  if (ranks > std::numeric_limits<int>::max()) {
+    throw base::ConfigError(fmt::format(
+        "script: --nodes {} with --ranks-per-node {}: expected at most {} ranks, got {}",
+        request.nodes, request.ranks_per_node, std::numeric_limits<int>::max(), ranks));
+  }
   PlannedRank place;
   place.node_ranks = static_cast<int>(request.ranks_per_node);
-  place.ranks = static_cast<int>(request.nodes * request.ranks_per_node);
+  place.ranks = static_cast<int>(ranks);
   place.threads = static_cast<int>(request.cpus_per_rank);
   try {
     (void)options.source->entry->memory_needs(*options.source->config, place);

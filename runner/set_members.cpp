@@ -62,7 +62,7 @@ class MemberClaim::Heart {
   Heart(std::string path, double beat_s)
       : path_(std::move(path)),
         beat_(beat_s),
-        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) {
+        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
     if (!file_) throw base::system_error(path_ + ": cannot be opened for writing", errno);
     beat();
     thread_ = std::thread([this] { work(); });
@@ -118,8 +118,8 @@ MemberClaim::MemberClaim(MemberClaim&&) noexcept = default;
 MemberClaim& MemberClaim::operator=(MemberClaim&&) noexcept = default;
 
 void MemberClaim::write() const {
-  base::write_file(attempt_path(folder_, attempt_.member, attempt_.number, kAttemptFile),
-                   to_text(attempt_));
+  base::replace_file(attempt_path(folder_, attempt_.member, attempt_.number, kAttemptFile),
+                     to_text(attempt_));
 }
 
 void MemberClaim::set_result(std::int64_t number) {
@@ -133,7 +133,8 @@ void MemberClaim::finish(const MemberEnd& end) {
 }
 
 void MemberClaim::set_ready() {
-  base::write_file(attempt_path(folder_, attempt_.member, attempt_.number, kReadyFile), "ready\n");
+  base::replace_file(attempt_path(folder_, attempt_.member, attempt_.number, kReadyFile),
+                     "ready\n");
 }
 
 bool MemberClaim::is_superseded() const {

@@ -38,7 +38,8 @@ class Set {
   void wait_for_start();
   std::vector<Member> wanted();
   void finish(const MemberRun& done);
-  void summarize();
+  /// The summary as text; "" if another instance tells it.
+  std::string summarize();
   bool stop_requested() const;
   ExitCode verdict(const std::vector<Member>& members) const;
   ExitCode verdict_of_only(const Member& member) const;
@@ -74,7 +75,7 @@ SetOutcome Set::go() {
   std::int64_t code = 0;
   on_rank_0(doors_.world, [&] {
     doors_.world.activity().enter_phase("summary of the set");
-    summarize();
+    outcome.summary = summarize();
     outcome.code = is_stopped ? ExitCode::kStopped : verdict(members_->look());
     outcome.document = plan_.only ? only_document_ : summary_->update().document;
     outcome.document["exit_code"] = static_cast<int>(outcome.code);
@@ -197,22 +198,22 @@ void Set::finish(const MemberRun& done) {
   if (plan_.kind == SetKind::kOneByOne) summary_->update();
 }
 
-void Set::summarize() {
+std::string Set::summarize() {
   const auto running = std::ranges::count(members_->look(), MemberState::kRunning, &Member::state);
   if (plan_.kind == SetKind::kTogether && running > 0) {
     doors_.console.info(
         fmt::format("{} other instances still run: the last one tells the summary", running));
-    return;
+    return "";
   }
   const SetSummary& summary = summary_->update();
-  if (doors_.summary_out != nullptr) *doors_.summary_out << summary.text << std::flush;
-  if (!plan_.only || !only_document_.is_null()) return;
+  if (!plan_.only || !only_document_.is_null()) return summary.text;
   for (const nlohmann::json& member : summary.document["members"]) {
     if (member["member"] == *plan_.only) only_document_ = member;
   }
   only_document_["schema"] = kResultSchema;
   only_document_["kind"] = "member";
   only_document_["runs"] = set_.runs;
+  return summary.text;
 }
 
 bool Set::stop_requested() const {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 
 #include "runner/base/clock.h"
@@ -53,13 +52,13 @@ struct SetDoors {
   Console& console;
   std::function<bool()> stop_requested;
   SummarizeSet summarize;
-  std::ostream* summary_out;  ///< for the summary as text; null: no output
 };
 
 /// The result of this process's work on a set.
 struct SetOutcome {
   base::ExitCode code = base::ExitCode::kSuccess;
   nlohmann::json document;  ///< of the set, or of the only member; on rank 0
+  std::string summary;      ///< as text, on rank 0; "" if another instance tells it
 };
 
 /// Collective. Runs the missing members of the set in the configuration's results folder. Returns

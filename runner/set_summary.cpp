@@ -78,8 +78,8 @@ const SetSummary& SummaryFile::update() {
   for (int writing = 0; now != summarized_ && writing < kMostWritings; ++writing) {
     summary_ = summarize_(now);
     summarized_ = std::move(now);
-    base::write_file(summary_path(folder_),
-                     summary_.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+    base::replace_file(summary_path(folder_),
+                       summary_.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     // Another process may have finished a member meanwhile and written before this one did.
     now = facts();
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "runner/agreed_error.h"
+#include "runner/base/json_text.h"
 #include "runner/base/system_facts.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
@@ -75,7 +76,7 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
   std::int64_t damaged = 0;
   for (const Json& copy : mine) damaged += copy.at("damage").get<std::string>().empty() ? 0 : 1;
   const bool has_failed = world.allreduce_max(options.verify ? damaged : 0) > 0;
-  for (const std::string& part : world.gather(mine.dump(), 0)) {
+  for (const std::string& part : world.gather(base::json_line(mine), 0)) {
     for (Json& copy : Json::parse(part)) copies.push_back(std::move(copy));
   }
   if (world.rank() == 0) print_copies(copies, folder, options);

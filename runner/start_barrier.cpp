@@ -13,6 +13,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/exclusive_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/base/units.h"
@@ -124,7 +125,7 @@ class Wait {
                         {"start_ms", barrier_.clock.unix_ms() + margin_ms},
                         {"attempts", std::move(attempts)},
                         {"created_by", base::unique_token()}};
-    base::create_exclusively(start_path(barrier_.folder), start.dump(2) + "\n");
+    base::create_exclusively(start_path(barrier_.folder), base::json_text(start, 2));
     return true;
   }
   void begin(const Start& start) const {

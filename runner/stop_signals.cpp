@@ -24,7 +24,8 @@ constexpr std::array<Kind, kStopSignalCount> kKinds = {{{0, "", 0},
                                                         {SIGTERM, "SIGTERM", 3},
                                                         {SIGINT, "SIGINT", 2},
                                                         {SIGHUP, "SIGHUP", 0},
-                                                        {SIGXCPU, "SIGXCPU", 0}}};
+                                                        {SIGXCPU, "SIGXCPU", 0},
+                                                        {SIGQUIT, "SIGQUIT", 2}}};
 
 struct Count {
   std::atomic<int> times{0};

@@ -14,18 +14,20 @@ enum class StopSignal {
   kTerminate,   ///< SIGTERM
   kInterrupt,   ///< SIGINT
   kHangUp,      ///< SIGHUP
-  kCpuTime      ///< SIGXCPU
+  kCpuTime,     ///< SIGXCPU
+  kQuit         ///< SIGQUIT: a user's Ctrl-\, or a script that kills by it
 };
-inline constexpr std::size_t kStopSignalCount = 6;
+inline constexpr std::size_t kStopSignalCount = 7;
 
 /// "SIGTERM"; "" for kNone.
 const char* to_string(StopSignal signal);
 
 /// While it lives, the signals above and SIGUSR1 are recorded instead of ending the process. Two of
 /// a kind within a second count once, as Slurm sends SIGTERM twice at a time limit. A third SIGTERM
-/// or a second SIGINT ends the process at once. SIGHUP stays ignored if it was, as under nohup.
-/// After its destruction, SIGUSR1 and SIGUSR2 are ignored, as their work is done. At most one
-/// instance at a time.
+/// or a second SIGINT or SIGQUIT ends the process at once, the last with a core dump: who wants one
+/// of a process that hangs still gets it, and a run that does not hang closes its log. SIGHUP stays
+/// ignored if it was, as under nohup. After its destruction, SIGUSR1 and SIGUSR2 are ignored, as
+/// their work is done. At most one instance at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -35,7 +35,7 @@ struct SystemOptions {
 std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
   if (world == nullptr) return {node_facts(libraries)};
   const Topology topology = discover_topology(*world);
-  const std::string mine = topology.is_node_leader() ? node_facts(libraries).dump() : "";
+  const std::string mine = topology.is_node_leader() ? base::json_line(node_facts(libraries)) : "";
   std::vector<Json> nodes;
   for (const std::string& text : world->gather(mine, 0)) {
     if (!text.empty()) {
@@ -63,8 +63,8 @@ Json read_description(const std::string& path) {
 OrderedJson kept(const SystemOptions& options, const OrderedJson& read) {
   const UpdatedDescription updated =
       update_description(read_description(options.json), read, options.description);
-  std::cerr << fmt::format("{}: kept what it says, filled in {} fields\n", options.json,
-                           updated.filled);
+  std::cerr << fmt::format("{}: kept what it says, filled in {} fields\n",
+                           base::printable(options.json), updated.filled);
   for (const std::string& contradiction : updated.contradictions) {
     std::cerr << base::printable(fmt::format("{}: {}; kept (--fresh replaces all fields)",
                                              options.json, contradiction))

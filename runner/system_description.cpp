@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runner/base/error.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/strict_json.h"
 #include "runner/node_facts.h"
@@ -34,7 +35,7 @@ const Json& at(const Json& node, std::string_view path) {
 std::string text_of(const Json& node, const std::string& path) {
   const Json& value = at(node, path);
   if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : base::json_line(value);
 }
 
 std::string bytes_of(const Json& node, const std::string& path) {
@@ -109,7 +110,7 @@ bool is_blank(const Json& value) {
 
 /// A number is given by its digits.
 std::string plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : base::json_line(value);
 }
 
 /// Fields that a machine cannot contradict: free text, and the division.

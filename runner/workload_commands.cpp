@@ -9,6 +9,7 @@
 
 #include "runner/base/object_reader.h"
 #include "runner/base/output_options.h"
+#include "runner/base/printable.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -162,7 +163,7 @@ ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts
   const Binding binding = current_binding();
   const ThreadPlan threads = plan_threads(call.threads, binding, topology.node);
   const std::string over = oversubscription(threads, world);
-  if (!over.empty()) std::cerr << "WARNING: " << over << '\n';
+  if (!over.empty()) std::cerr << "WARNING: " << base::printable(over) << '\n';
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Surroundings around{world, topology, telemetry, threads.threads};

@@ -1,11 +1,14 @@
 // Files of a generated dataset, each written atomically and only once.
 #include "staging/generated_files.h"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 
 namespace staging {
 
@@ -19,12 +22,18 @@ std::int64_t bytes_left_at(const std::string& path) {
 
 void write_generated(const std::string& path, std::span<const std::byte> data) {
   const std::string begun = path + "~";
-  std::ofstream out(begun, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(begun, path, error);
-  if (!out || error) throw base::system_error(path + ": write failed", errno);
+  const base::Descriptor file = base::open_part(begun);
+  if (!file) throw base::system_error(path + ": cannot be created", errno);
+  for (std::span<const std::byte> rest = data; !rest.empty();) {
+    const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) throw base::system_error(path + ": cannot be written", errno);
+    rest = rest.subspan(static_cast<std::size_t>(wrote));
+  }
+  // No fsync for each of many files: what a crash loses is generated again from the same options.
+  if (std::rename(begun.c_str(), path.c_str()) != 0) {
+    throw base::system_error(path + ": cannot be put in place", errno);
+  }
 }
 
 std::int64_t keep_or_write(const std::string& path,

@@ -9,6 +9,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
+#include "runner/base/json_text.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/strict_json.h"
 #include "staging/output_file.h"
@@ -74,7 +75,7 @@ bool GeneratedFolder::is_there() const {
     if (found.is_object()) {
       throw base::ConfigError(fmt::format(
           "{}: holds a dataset of other options ({}); remove it or choose another --output",
-          output_, found.dump()));
+          output_, base::json_line(found)));
     }
     if (fs::is_directory(output_) && fs::is_empty(output_)) return false;
     throw base::ConfigError(
@@ -100,7 +101,7 @@ std::string GeneratedFolder::begin() const {
 void GeneratedFolder::write_manifest(const json& results) const {
   json manifest = identity_;
   manifest.update(results);
-  base::write_file(part_ + "/" + manifest_name_, manifest.dump(1) + "\n");
+  base::write_file(part_ + "/" + manifest_name_, base::json_text(manifest));
 }
 
 void GeneratedFolder::publish(const json& results) const {

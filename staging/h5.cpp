@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <system_error>
 
 #include "runner/base/error.h"
 #include "runner/base/printable.h"
@@ -87,6 +89,13 @@ std::string some_of(const std::vector<std::string>& names) {
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", base::printable(names[i]));
   }
   return text;
+}
+
+/// What the user names may be a link of the user's, as for other outputs.
+std::string behind_links(const std::string& path) {
+  std::error_code absent;
+  const std::filesystem::path there = std::filesystem::canonical(path, absent);
+  return absent ? path : there.string();
 }
 
 }  // namespace
@@ -171,7 +180,7 @@ std::int64_t H5StateReader::read_integer(const std::string& name) const {
 }
 
 H5OutputSink::H5OutputSink(const std::string& path)
-    : file_(std::make_unique<H5File>(path, H5File::Purpose::kWrite)) {}
+    : file_(std::make_unique<H5File>(behind_links(path), H5File::Purpose::kWrite)) {}
 H5OutputSink::~H5OutputSink() = default;
 
 void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const float> outputs,

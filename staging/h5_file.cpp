@@ -4,17 +4,20 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/file_format.h"
 #include "staging/output_file.h"
@@ -67,13 +70,33 @@ void sync_file(const std::string& path) {
   if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
 }
 
+/// The descriptor of an open file, -1 if HDF5 has none. The file keeps it.
+int descriptor_of(hid_t file) {
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return -1;
+  return *static_cast<int*>(descriptor);
+}
+
+/// The mode of the regular file at `path`; nullopt if nothing is there, or a link.
+std::optional<mode_t> replaced_mode(const std::string& path) {
+  constexpr mode_t kPermissions = 0777;
+  struct stat before {};
+  if (::lstat(path.c_str(), &before) != 0 || S_ISLNK(before.st_mode)) return std::nullopt;
+  if (!S_ISREG(before.st_mode)) {
+    throw base::SystemError(fmt::format(
+        "{}: cannot be written: expected a regular file or none, found {}", path,
+        S_ISDIR(before.st_mode) ? "a folder" : "a device or pipe, which HDF5 cannot write"));
+  }
+  return before.st_mode & kPermissions;
+}
+
 /// Redirects HDF5's pending writes of an abandoned `file` to memory. Otherwise closing a file that
 /// cannot be written fails, and HDF5 crashes when it closes the file again at process exit.
 void give_up(hid_t file) {
-  void* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  const int descriptor = descriptor_of(file);
+  if (descriptor < 0) return;
   const base::Descriptor memory(::memfd_create("given-up", MFD_CLOEXEC));
-  if (memory) ::dup3(memory.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
+  if (memory) ::dup3(memory.get(), descriptor, O_CLOEXEC);
 }
 
 }  // namespace
@@ -85,14 +108,7 @@ std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
 H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purpose_(purpose) {
   const H5Section section;
   if (purpose == Purpose::kWrite) {
-    // An unfinished file, or a link that somebody put there, is removed and not followed.
-    std::error_code ignored;
-    fs::remove(file_name(), ignored);
-    const H5Properties access = without_lock();  // outlives the reason below
-    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()));
-    if (!handle_) {
-      throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
-    }
+    create_part();
     return;
   }
   const dataset::File readable(path_);  // throws a precise error if missing or no regular file
@@ -104,6 +120,22 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
                               ? fmt::format("{}: expected an HDF5 file: {}", path_, reason)
                               : fmt::format("{}: expected an HDF5 file, found {}", path_, format));
   }
+}
+
+void H5File::create_part() {
+  const std::optional<mode_t> mode = replaced_mode(path_);
+  // An unfinished file, or a link that somebody put there, is removed and not followed. This also
+  // tells the system's reason, which HDF5 would wrap in its own words.
+  if (!base::open_part(file_name())) {
+    throw base::system_error(file_name() + ": cannot be created", errno);
+  }
+  ::unlink(file_name().c_str());
+  const H5Properties access = without_lock();  // outlives the reason below
+  handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()));
+  if (!handle_) {
+    throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
+  }
+  if (mode) ::fchmod(descriptor_of(handle_.get()), *mode);  // as base::ReplacedFile
 }
 
 H5File::~H5File() {

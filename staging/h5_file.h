@@ -21,7 +21,8 @@ using dataset::H5Type;
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
 
-/// A file open for reading, or for writing as `path`.part.
+/// A file open for reading, or for writing as `path`.part, which finish() puts in the place of a
+/// file with its mode, or of a link. Throws SystemError for another kind of file, as a device.
 class H5File {
  public:
   enum class Purpose { kWrite, kRead };
@@ -50,6 +51,7 @@ class H5File {
   }
 
  private:
+  void create_part();
   std::string file_name() const;
   std::string path_;
   Purpose purpose_;

@@ -8,7 +8,10 @@
 #include <span>
 
 #include "runner/base/error.h"
+#include "runner/base/json_text.h"
+#include "runner/base/object_reader.h"
 #include "runner/base/replaced_file.h"
+#include "runner/base/strict_json.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
 
@@ -29,13 +32,13 @@ json part_json(const PackedPart& part) {
           {"index_hash", part.index_hash}};
 }
 
-PackedPart part_of(const json& object) {
+PackedPart part_of(const base::ObjectReader& in) {
   PackedPart part;
-  object.at("file").get_to(part.file);
-  object.at("index_file").get_to(part.index_file);
-  object.at("samples").get_to(part.samples);
-  object.at("bytes").get_to(part.bytes);
-  object.at("index_hash").get_to(part.index_hash);
+  part.file = in.required<std::string>("file", "of samples");
+  part.index_file = in.required<std::string>("index_file", "where each sample is");
+  part.samples = in.required<std::int64_t>("samples", "in the file");
+  part.bytes = in.required<std::int64_t>("bytes", "of the file");
+  part.index_hash = in.required<std::string>("index_hash", "of the index file");
   // A manifest must never cause reads or deletions outside its folder.
   for (const std::string& name : {part.file, part.index_file}) {
     if (name.empty() || name.find('/') != std::string::npos || name.front() == '.') {
@@ -64,6 +67,36 @@ void require_sums(const Manifest& manifest) {
                   manifest.samples, manifest.bytes, samples, bytes));
 }
 
+Manifest manifest_of(const base::ObjectReader& in) {
+  Manifest manifest;
+  if (in.required<std::string>("format", "of this file") != kFormat) {
+    throw base::DataError("another format");
+  }
+  manifest.identity = in.required<std::string>("identity", "of the samples");
+  manifest.source = in.required<std::string>("source", "where they were copied from");
+  manifest.samples = in.required<std::int64_t>("samples", "of all parts");
+  manifest.bytes = in.required<std::int64_t>("bytes", "of all parts");
+  for (const base::ObjectReader& part : in.objects("parts", "a file and its index each")) {
+    manifest.parts.push_back(part_of(part));
+  }
+  require_sums(manifest);
+  manifest.made_by = in.optional<std::string>("made_by", "", "who copied");
+  // A set without this key may be in use by others: do not delete it.
+  manifest.is_kept = in.optional("keep", true, "for later runs");
+  return manifest;
+}
+
+/// `read` of the object in `text`. Throws DataError, as no configuration is read.
+template <class Read>
+auto read_object(const std::string& text, const std::string& name, Read read) {
+  try {
+    const json object = base::parse_strict_json(text, name, base::JsonComments::kRefused);
+    return read(base::ObjectReader(object, name));
+  } catch (const base::ConfigError& e) {
+    throw base::DataError(e.what());
+  }
+}
+
 }  // namespace
 
 std::string hash_text(const void* data, std::size_t size) {
@@ -71,9 +104,9 @@ std::string hash_text(const void* data, std::size_t size) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string to_text(const PackedPart& part) { return part_json(part).dump(); }
+std::string to_text(const PackedPart& part) { return base::json_line(part_json(part)); }
 
-PackedPart part_from_text(const std::string& text) { return part_of(json::parse(text)); }
+PackedPart part_from_text(const std::string& text) { return read_object(text, "part", part_of); }
 
 void write_manifest(const std::string& directory, const Manifest& manifest) {
   json object = {{"format", kFormat},           {"identity", manifest.identity},
@@ -81,8 +114,7 @@ void write_manifest(const std::string& directory, const Manifest& manifest) {
                  {"bytes", manifest.bytes},     {"parts", json::array()},
                  {"made_by", manifest.made_by}, {"keep", manifest.is_kept}};
   for (const PackedPart& part : manifest.parts) object["parts"].push_back(part_json(part));
-  const std::string text = object.dump(1) + "\n";
-  base::write_file(directory + "/" + kManifestFile, text);
+  base::write_file(directory + "/" + kManifestFile, base::json_text(object));
   sync_folder(directory);
 }
 
@@ -96,21 +128,7 @@ Manifest read_manifest(const std::string& directory) {
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   try {
-    const json object = json::parse(text);
-    if (object.at("format") != kFormat) throw base::DataError("another format");
-    Manifest manifest;
-    object.at("identity").get_to(manifest.identity);
-    object.at("source").get_to(manifest.source);
-    object.at("samples").get_to(manifest.samples);
-    object.at("bytes").get_to(manifest.bytes);
-    for (const json& part : object.at("parts")) manifest.parts.push_back(part_of(part));
-    require_sums(manifest);
-    manifest.made_by = object.value("made_by", "");
-    // A set without this key may be in use by others: do not delete it.
-    manifest.is_kept = object.value("keep", true);
-    return manifest;
-  } catch (const json::exception& e) {
-    throw base::DataError(fmt::format("{}: not a manifest: {}", path, e.what()));
+    return read_object(text, "its JSON", manifest_of);
   } catch (const base::DataError& e) {
     throw base::DataError(fmt::format("{}: not a manifest: {}", path, e.what()));
   }

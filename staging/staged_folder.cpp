@@ -78,12 +78,17 @@ void clear_away(const std::string& directory) {
   if (is_there(directory)) rename_beside(directory, ".not-staged.");
 }
 
-/// The folders in `directory` that only this user can change.
+/// The folders in `directory` that only this user can change; none if it is not there. Throws
+/// SystemError if it cannot be read.
 std::vector<fs::path> entries_of(const std::string& directory) {
   std::vector<fs::path> entries;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (is_own_folder(entry.path().string())) entries.push_back(entry.path());
+  fs::directory_iterator entry(directory, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    if (is_own_folder(entry->path().string())) entries.push_back(entry->path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw base::system_error(directory + ": cannot be listed", error.value());
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -200,8 +205,12 @@ void leave_folder(FolderUse use) {
 }
 
 void remove_leftovers(const std::string& directory) {
-  remove_begun_leftovers(directory);
-  remove_sets(directory, [](const Manifest& manifest) { return !manifest.is_kept; });
+  try {
+    remove_begun_leftovers(directory);
+    remove_sets(directory, [](const Manifest& manifest) { return !manifest.is_kept; });
+  } catch (const base::SystemError&) {
+    // A folder that cannot be listed is no obstacle for this run, which needs no clean-up.
+  }
 }
 
 nlohmann::json to_json(const StagedFolder& folder) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 
 #include "analysis/command/outputs.h"
 #include "analysis/history/index.h"
@@ -143,6 +144,27 @@ ChangesByLog changes_of(const std::vector<PastRun>& runs) {
   return changes;
 }
 
+void write_changes(report::TextPage& page, std::span<const PastRun> runs,
+                   const ChangesByLog& changes) {
+  std::int64_t without = 0, first = 0;
+  for (const PastRun& run : runs) {
+    const auto found = changes.find(run.log);
+    if (found == changes.end()) ++first;
+    if (found != changes.end() && found->second.list.empty()) ++without;
+    if (found == changes.end() || found->second.list.empty()) continue;
+    page.heading(fmt::format("{}, against {} before it", found->first, found->second.before), {});
+    for (const std::string& change : found->second.list) page.item(change);
+  }
+  if (without > 0) {
+    page.paragraph(fmt::format("No changes: {} had the settings and revision of the run before.",
+                               base::counted(without, "run")));
+  }
+  if (first > 0) {
+    page.paragraph(fmt::format("Nothing before: {}, the first of a workload and system.",
+                               base::counted(first, "run")));
+  }
+}
+
 void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
                 const ChangesByLog& changes, const HistoryOptions& options) {
   if (runs.empty()) {
@@ -172,12 +194,7 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
     page.paragraph(fmt::format("The newest {} of {} runs; --limit 0 shows all.", shown, all));
   }
   if (!options.changes) return;
-  for (std::int64_t i = 0; i < shown; ++i) {
-    const auto found = changes.find(runs[static_cast<std::size_t>(i)].log);
-    if (found == changes.end() || found->second.list.empty()) continue;
-    page.heading(fmt::format("{}, against {} before it", found->first, found->second.before), {});
-    for (const std::string& change : found->second.list) page.item(change);
-  }
+  write_changes(page, std::span(runs).first(static_cast<std::size_t>(shown)), changes);
 }
 
 void write_trends(report::TextPage& page, const std::vector<Trend>& trends) {

@@ -2,8 +2,9 @@
 #include "analysis/command/package.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -14,6 +15,8 @@
 #include "analysis/command/scaling_files.h"
 #include "analysis/findings/check_logs.h"
 #include "analysis/report/json/check.h"
+#include "runner/base/error.h"
+#include "runner/base/exclusive_file.h"
 #include "runner/base/input_file.h"
 #include "runner/base/json_text.h"
 #include "runner/base/make_folder.h"
@@ -30,17 +33,22 @@ using base::SystemError;
 using mllog::rules::RuleBook;
 using nlohmann::json;
 
-/// A temporary folder in `parent`. The destructor removes what was not moved elsewhere, and those
+/// A temporary folder in `parent`, which may be /tmp: a new one that is this user's alone, under a
+/// name that nobody can foresee. The destructor removes what was not moved elsewhere, and those
 /// folders above that were created for it and are still empty.
 class Workshop {
  public:
   explicit Workshop(const fs::path& parent)
-      : root_(parent / fmt::format(".trainmark-package-{}", ::getpid())) {
-    for (fs::path above = parent; !above.empty() && !fs::exists(above);
+      : root_(parent / fmt::format(".trainmark-package-{}", base::unique_token())) {
+    std::error_code failed;
+    for (fs::path above = parent; !above.empty() && !fs::exists(above, failed);
          above = above.parent_path()) {
       made_.push_back(above);
     }
-    base::make_folder(root_.string());
+    if (!parent.empty()) base::make_folder(parent.string());
+    constexpr mode_t kPrivate = 0700;
+    if (::mkdir(root_.c_str(), kPrivate) == 0) return;
+    throw base::system_error(root_.generic_string() + ": cannot be created", errno);
   }
   ~Workshop() {
     std::error_code ignored;

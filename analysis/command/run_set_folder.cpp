@@ -10,6 +10,7 @@
 #include "analysis/side_files.h"
 #include "analysis/submission/package_tree.h"
 #include "analysis/systems.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 
@@ -56,7 +57,7 @@ void read_summary(RunSetFolder& folder) {
   if (pruned == summary.end() || !pruned->is_array()) return;
   for (const json& number : *pruned) {
     if (number.is_number_integer())
-      folder.pruned.insert(fmt::format("result_{}.txt", number.dump()));
+      folder.pruned.insert(fmt::format("result_{}.txt", base::json_line(number)));
   }
 }
 

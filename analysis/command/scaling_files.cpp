@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
@@ -23,7 +24,7 @@ std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ost
       continue;
     }
     const nlohmann::json factor = {{"scaling_factor", *set.missing_factor}};
-    files.push_back({path, factor.dump() + "\n"});
+    files.push_back({path, base::json_text(factor, -1)});
   }
   return files;
 }

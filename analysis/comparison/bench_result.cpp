@@ -66,7 +66,9 @@ LayerTimes layer_times(const json& result, const std::string& name) {
     const auto number = [&](const char* key) {
       const bool has = layer.is_object() && layer.contains(key) && layer[key].is_number();
       if (!has) refuse(name, fmt::format("/layers: must have numbers {}, got none", key));
-      return layer[key].get<double>() * base::kMillisecond;
+      const double ms = layer[key].get<double>();
+      if (ms < 0.0) refuse(name, fmt::format("/layers: {}: must not be negative, got {}", key, ms));
+      return ms * base::kMillisecond;
     };
     const double both = number("forward_ms") + number("backward_ms");
     const auto called = layer.find("name");
@@ -114,6 +116,12 @@ BenchResult parse_bench(std::string_view text, const std::string& name) {
   bench.layers = layer_times(result, name);
   bench.samples_per_step =
       positive(result, "batch_per_rank", name) * positive(result, "ranks", name);
+  // Rates beyond these would make ratios that are no numbers.
+  constexpr double kLeast = 1e-15, kMost = 1e15;
+  const double rate = bench.samples_per_s();
+  if (!(rate >= kLeast && rate <= kMost)) {
+    refuse(name, fmt::format("its steps are {} samples/s, which no machine is", rate));
+  }
   for (const char* const condition : kConditions) {
     const auto found = result.find(condition);
     if (found != result.end()) bench.conditions[condition] = base::brief_json(*found);

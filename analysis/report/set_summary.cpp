@@ -13,6 +13,7 @@
 #include "analysis/report/json/optional.h"
 #include "analysis/report/text/page.h"
 #include "analysis/set_score.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/units.h"
 #include "runner/mllog/keys.h"
@@ -201,9 +202,9 @@ void Summary::put_lines(const std::string& text) {
 std::string Summary::text() const {
   std::ostringstream out;
   TextPage page(out, kSummaryColumns);
-  page.heading(fmt::format("Set of {} {} in {}, master seed {}", document_["runs"].dump(),
+  page.heading(fmt::format("Set of {} {} in {}, master seed {}", base::json_line(document_["runs"]),
                            is_together(document_) ? "instances at the same time" : "runs",
-                           text_of(document_, "folder"), document_["master_seed"].dump()),
+                           text_of(document_, "folder"), base::json_line(document_["master_seed"])),
                {});
   write_members(page);
   write_result(page);
@@ -224,10 +225,10 @@ void Summary::write_members(TextPage& page) const {
   for (const nlohmann::json& member : document_["members"]) {
     const std::string state = text_of(member, "state"), status = text_of(member, "status");
     const std::string log = text_of(member, "log");
-    table.add_row({log.empty() ? "-" : log, member["member"].dump(),
+    table.add_row({log.empty() ? "-" : log, base::json_line(member["member"]),
                    short_number(number(member["time_to_train_s"])),
                    short_number(number(member["epochs"])), quality_text(number(member["quality"])),
-                   state == "finished" ? status : state, member["seed"].dump()});
+                   state == "finished" ? status : state, base::json_line(member["seed"])});
   }
   page.table(table);
 }
@@ -252,7 +253,7 @@ void Summary::write_result(TextPage& page) const {
   } else if (score_.time_to_train_s) {
     page.fact("score",
               fmt::format("{} s, the mean of {} of {} runs", short_number(score_.time_to_train_s),
-                          score_.counted.size(), document_["runs"].dump()),
+                          score_.counted.size(), base::json_line(document_["runs"])),
               {});
   } else {
     page.fact("score", "none: " + score_.reason, {});
@@ -270,8 +271,8 @@ void Summary::write_result(TextPage& page) const {
 void Summary::write_failures(TextPage& page) const {
   for (const nlohmann::json& failure : document_["failures"]) {
     page.fact("failed",
-              fmt::format("run {}: {}: {}", failure["member"].dump(), text_of(failure, "status"),
-                          text_of(failure, "reason")),
+              fmt::format("run {}: {}: {}", base::json_line(failure["member"]),
+                          text_of(failure, "status"), text_of(failure, "reason")),
               {});
   }
   bool may_continue = false;
@@ -284,8 +285,8 @@ void Summary::write_failures(TextPage& page) const {
     std::string what =
         runs ? "on " + text_of(member, "host") : "was cut off: " + text_of(member, "reason");
     if (!text_of(member, "job").empty()) what += " in " + text_of(member, "job");
-    page.fact(runs ? "running" : "missing", fmt::format("run {} {}", member["member"].dump(), what),
-              {});
+    page.fact(runs ? "running" : "missing",
+              fmt::format("run {} {}", base::json_line(member["member"]), what), {});
   }
   if (!may_continue) return;
   const std::int64_t ranks = document_.value("ranks", std::int64_t{1});

@@ -288,11 +288,13 @@ PowerLog read_power_log(const std::filesystem::path& path, PowerSource source) {
   try {
     base::InputFile in = open_log(path);
     return read_power_log(in, source);
-  } catch (const base::SystemError&) {
+  } catch (const base::SystemError& error) {
     PowerLog log;
     log.source = source;
-    log.findings.push_back({Severity::kWarning, 0, 0,
-                            "no energy: expected a regular file that can be read", kLogRule});
+    std::string reason = error.what();
+    const std::string front = path.string() + ": ";  // which the finding has already
+    if (reason.starts_with(front)) reason.erase(0, front.size());
+    log.findings.push_back({Severity::kWarning, 0, 0, "no energy: " + reason, kLogRule});
     return log;
   }
 }

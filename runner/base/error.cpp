@@ -1,10 +1,13 @@
-// Messages for failures that have none of their own: errno, std::bad_alloc and std::system_error.
+// Messages for failures that have none of their own: errno and the standard library's exceptions.
 #include "runner/base/error.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <filesystem>
 #include <new>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "runner/base/system_facts.h"
@@ -23,20 +26,40 @@ std::string out_of_memory() {
   return text;
 }
 
+/// "PATH: cannot remove all: Permission denied". The library's text puts its own name first and the
+/// paths last, and some of its operations ("status") are names of functions.
+std::string file_system_text(const std::filesystem::filesystem_error& error) {
+  const std::string reason = error.code().message();
+  const std::string_view what = error.what();
+  const std::size_t begin = what.find("cannot ");
+  const std::size_t end = what.find(": " + reason);
+  const bool is_told = begin < end && end != std::string_view::npos;
+  std::string where = error.path1().string();
+  if (!error.path2().empty()) where += ", " + error.path2().string();
+  return fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
+                     is_told ? what.substr(begin, end - begin) : "cannot be examined", reason);
+}
+
 }  // namespace
 
 Failure failure_of(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) {
     return {error->code(), error->what()};
   }
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+  // A container of more elements than an address space holds is a length_error.
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
+      dynamic_cast<const std::length_error*>(&exception) != nullptr) {
     return {ExitCode::kSystem, out_of_memory()};
   }
-  // Of the standard library: threads that cannot be started, files that cannot be reached.
+  using std::filesystem::filesystem_error;
+  if (const auto* error = dynamic_cast<const filesystem_error*>(&exception)) {
+    return {ExitCode::kSystem, file_system_text(*error)};
+  }
+  // Of the standard library: threads that cannot be started.
   if (dynamic_cast<const std::system_error*>(&exception) != nullptr) {
     return {ExitCode::kSystem, exception.what()};
   }
-  return {ExitCode::kInternal, exception.what()};
+  return {ExitCode::kInternal, fmt::format("internal error: {}", exception.what())};
 }
 
 SystemError thread_error(const std::string& who, const std::system_error& error) {

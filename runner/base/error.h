@@ -58,8 +58,8 @@ class SystemError : public Error {
   explicit SystemError(const std::string& message) : Error(ExitCode::kSystem, message) {}
 };
 
-/// The message and exit code for an exception: a base::Error's own; kSystem for std::bad_alloc,
-/// with memory figures, and for std::system_error; else kInternal.
+/// The message and exit code for an exception: a base::Error's own; kSystem for memory, with its
+/// figures, and for std::system_error, with the paths first; else kInternal.
 struct Failure {
   ExitCode code = ExitCode::kInternal;
   std::string message;

@@ -91,7 +91,7 @@ std::optional<std::string> read_text(const std::string& path, std::string& probl
 
 FileBuffer::int_type FileBuffer::underflow() {
   const ssize_t got = read_some(file_.get(), buffer_.data(), buffer_.size());
-  if (got < 0) throw system_error("cannot be read", errno);
+  if (got < 0) throw system_error(path_ + ": cannot be read", errno);
   setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
   return got == 0 ? traits_type::eof() : traits_type::to_int_type(buffer_.front());
 }
@@ -105,8 +105,9 @@ FileBuffer::pos_type FileBuffer::seekpos(pos_type position, std::ios_base::openm
 }
 
 InputFile::InputFile(const std::string& path)
-    : std::istream(nullptr), buffer_(open_or_throw(path)) {
+    : std::istream(nullptr), buffer_(open_or_throw(path), path) {
   rdbuf(&buffer_);
+  exceptions(std::ios::badbit);  // else the stream would swallow the reason
 }
 
 }  // namespace base

@@ -28,23 +28,25 @@ Descriptor open_to_read(const std::string& path);
 std::optional<std::string> read_text(const std::string& path, std::string& problem,
                                      std::int64_t most_bytes = kMostFileBytes);
 
-/// Reads from a descriptor.
+/// Reads from a descriptor. Messages name `path`.
 class FileBuffer final : public std::streambuf {
  public:
-  explicit FileBuffer(Descriptor file) : file_(std::move(file)) {}
+  FileBuffer(Descriptor file, std::string path) : path_(std::move(path)), file_(std::move(file)) {}
 
  protected:
-  /// Throws SystemError if the read fails, which sets the stream's badbit.
+  /// Throws SystemError if the read fails.
   int_type underflow() override;
   /// Supports the start of the file, as seekg(0).
   pos_type seekpos(pos_type position, std::ios_base::openmode which) override;
 
  private:
+  const std::string path_;
   Descriptor file_;
   std::array<char, std::size_t{1} << 16> buffer_{};
 };
 
-/// A stream of a regular file of any size.
+/// A stream of a regular file of any size. Its reads throw SystemError with path and reason if the
+/// system refuses them, so that a damaged disk is never taken for the end of the file.
 class InputFile final : public std::istream {
  public:
   /// Throws SystemError with path and reason if it cannot be opened or is not a regular file.

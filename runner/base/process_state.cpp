@@ -67,6 +67,13 @@ ProcessIdentity this_process_identity() {
   return own;
 }
 
+std::optional<bool> is_on_this_kernel(const ProcessIdentity& process) {
+  const auto boot_of = [](const std::string& kernel) { return kernel.substr(0, kernel.find(' ')); };
+  const std::string here = kernel_here();
+  if (process.kernel.empty() || here.empty()) return std::nullopt;
+  return boot_of(process.kernel) == boot_of(here);
+}
+
 Life life_from_here(const ProcessIdentity& process) {
   if (process.kernel.empty() || process.kernel != kernel_here()) return Life::kUnknown;
   if (!is_alive(process.number)) return Life::kDead;

@@ -31,6 +31,10 @@ struct ProcessIdentity {
 };
 ProcessIdentity this_process_identity();
 
+/// Whether it runs on the kernel of this process, since the same boot, perhaps in another
+/// container. Nothing if that is unknown.
+std::optional<bool> is_on_this_kernel(const ProcessIdentity& process);
+
 /// kUnknown: it runs where this process cannot look, as on another host or in another container.
 enum class Life { kAlive, kDead, kUnknown };
 Life life_from_here(const ProcessIdentity& process);

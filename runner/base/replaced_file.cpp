@@ -41,7 +41,11 @@ ReplacedFile::ReplacedFile(const std::string& path)
     : path_(path), partial_(fmt::format("{}.partial.{}", path, unique_token())) {
   constexpr mode_t kPermissions = 0777;
   struct stat before {};
-  const bool is_there = ::stat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode);
+  const bool is_any = ::lstat(path.c_str(), &before) == 0;
+  if (is_any && S_ISDIR(before.st_mode)) {  // known before the text is written
+    throw system_error(path + ": cannot be opened for writing", EISDIR);
+  }
+  const bool is_there = is_any && S_ISREG(before.st_mode);
   const mode_t mode = is_there ? before.st_mode & kPermissions : 0666;
   file_ = open_part(partial_, mode);
   if (!file_) throw system_error(path + ": cannot be opened for writing", errno);
@@ -70,7 +74,11 @@ void write_file(const std::string& path, std::string_view text) {
     if (!file) throw system_error(path + ": cannot be opened for writing", errno);
     return write_all(file.get(), path, text);
   }
-  ReplacedFile file(fs::exists(found) ? fs::canonical(path).string() : path);
+  replace_file(fs::exists(found) ? fs::canonical(path).string() : path, text);
+}
+
+void replace_file(const std::string& path, std::string_view text) {
+  ReplacedFile file(path);
   file.write(text);
   file.finish();
 }

@@ -37,4 +37,8 @@ class ReplacedFile {
 /// in place. Throws SystemError with path and reason; a regular file is then unchanged.
 void write_file(const std::string& path, std::string_view text);
 
+/// The same for a name that the program chose itself in a folder that others may write to: replaces
+/// a link or pipe that somebody put there.
+void replace_file(const std::string& path, std::string_view text);
+
 }  // namespace base

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runner/agreed_error.h"
+#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/usable_cpus.h"
@@ -50,7 +52,7 @@ Finding judge_start(double seconds) {
   return finding;
 }
 
-/// Rates by catalogue id. A disk rate that cannot be measured is omitted, and `findings` says why.
+/// Rates by catalogue id. A rate that cannot be measured is omitted, and `findings` says why.
 Json measure(const runner::Topology& topology, const Request& request, int threads,
              const Node* node, const std::string& scratch, Findings& findings,
              const Reporter& reporter) {
@@ -59,9 +61,13 @@ Json measure(const runner::Topology& topology, const Request& request, int threa
   reporter.stage("rates of memory and arithmetic");
   const std::int64_t memory =
       node != nullptr ? node->memory_available() : std::numeric_limits<std::int64_t>::max();
-  const NodeRates found = measure_node(topology.node, threads, memory);
-  rates["rate.memory"] = found.memory_bytes_per_s;
-  rates["rate.compute"] = found.compute_flops_per_s;
+  try {
+    const NodeRates found = measure_node(topology.node, threads, memory);
+    rates["rate.memory"] = found.memory_bytes_per_s;
+    rates["rate.compute"] = found.compute_flops_per_s;
+  } catch (const runner::AgreedError& e) {
+    findings.push_back({"rate.memory", Verdict::kNotKnown, "", e.what(), "", "", {}});
+  }
   if (node == nullptr) return rates;
   reporter.stage("rate of the disk of " + scratch);
   try {
@@ -175,8 +181,7 @@ NodeFindings examine_node(const runner::Topology& topology, const Request& reque
                          {"findings", listed},
                          {"facts", node.alike_facts()},
                          {"rates", rates}};
-  return {document.dump(-1, ' ', false, Json::error_handler_t::replace), needs.folders.shared,
-          needs.gradient_bytes};
+  return {base::json_line(document), needs.folders.shared, needs.gradient_bytes};
 }
 
 /// Compares rates, links and facts between nodes.

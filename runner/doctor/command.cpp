@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runner/base/json_text.h"
 #include "runner/base/system_facts.h"
 #include "runner/doctor/cluster.h"
 #include "runner/documents.h"
@@ -63,7 +64,7 @@ int examine(const Options& options, const Request& request, const LaunchFacts& l
   if (launch.local_rank == 0) {
     node.emplace(request, launch, environment,
                  [&](const std::string& what) { reporter.stage(what); });
-    reporter.result(local_document(*node).dump(-1, ' ', false, Json::error_handler_t::replace));
+    reporter.result(base::json_line(local_document(*node)));
   }
   reporter.stage("MPI_Init_thread");
   const auto began = std::chrono::steady_clock::now();
@@ -142,7 +143,7 @@ int print_failure(const Options& options, const LaunchFacts& launch, const Outco
 
 ExitCode run(const Options& options) {
   if (options.schema) {
-    std::cout << report_schema().dump(2) << std::endl;
+    std::cout << base::json_text(report_schema(), 2) << std::flush;
     return ExitCode::kSuccess;
   }
   const Environment environment = environment_of(environ);
@@ -169,7 +170,7 @@ ExitCode run(const Options& options) {
         if (can_start) return examine(options, request, launch, environment, reporter);
         const Node node(request, launch, environment,
                         [&](const std::string& what) { reporter.stage(what); });
-        reporter.result(local_document(node).dump(-1, ' ', false, Json::error_handler_t::replace));
+        reporter.result(base::json_line(local_document(node)));
         return 0;
       },
       options.patience_s);

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/json_text.h"
 #include "runner/base/median.h"
 #include "runner/documents.h"
 
@@ -49,7 +50,7 @@ std::vector<double> best_of_links(std::size_t nodes, const std::vector<Link>& li
 std::string name(const Hosts& hosts, int node) { return hosts[static_cast<std::size_t>(node)]; }
 
 std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : base::json_line(value);
 }
 
 /// memory_bytes of equal machines may differ by a module's reserved pages.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runner/base/descriptor.h"
-#include "runner/base/system_facts.h"
+#include "runner/base/exclusive_file.h"
 #include "runner/documents.h"
 
 namespace doctor {
@@ -27,7 +27,7 @@ using runner::bytes_text;
 class Probe {
  public:
   explicit Probe(const std::string& folder)
-      : path_(fmt::format("{}/.trainmark-doctor-{}-{}", folder, base::host_name(), ::getpid())) {}
+      : path_(fmt::format("{}/.trainmark-doctor-{}", folder, base::unique_token())) {}
   ~Probe() {
     ::unlink(path_.c_str());
     ::unlink(renamed().c_str());

@@ -1,18 +1,24 @@
 // Measures memory and arithmetic with a team of threads.
 #include "runner/doctor/rates.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <barrier>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "runner/base/clock.h"
+#include "runner/base/error.h"
 #include "runner/base/machine_files.h"
 #include "runner/base/usable_cpus.h"
+#include "runner/together.h"
 
 namespace doctor {
 namespace {
@@ -28,24 +34,20 @@ constexpr std::int64_t kBytesOfElement = 3 * sizeof(double);
 class Team {
  public:
   using Work = std::function<void(int thread)>;
+  /// Throws std::system_error if threads are refused, after those that started have ended.
   explicit Team(int threads) : meeting_(threads) {
-    for (int thread = 1; thread < threads; ++thread) {
-      threads_.emplace_back([this, thread] {
-        base::use_process_cpus();
-        for (;;) {
-          meeting_.arrive_and_wait();
-          if (work_ == nullptr) return;
-          (*work_)(thread);
-          meeting_.arrive_and_wait();
-        }
-      });
+    threads_.reserve(static_cast<std::size_t>(threads));
+    try {
+      for (int thread = 1; thread < threads; ++thread) {
+        threads_.emplace_back([this, thread] { work(thread); });
+      }
+    } catch (...) {
+      for (auto met = std::ssize(threads_) + 1; met < threads; ++met) meeting_.arrive_and_drop();
+      end();
+      throw;
     }
   }
-  ~Team() {
-    work_ = nullptr;
-    meeting_.arrive_and_wait();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~Team() { end(); }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   void run(const Work& work) {
@@ -56,6 +58,21 @@ class Team {
   }
 
  private:
+  void work(int thread) {
+    base::use_process_cpus();
+    for (;;) {
+      meeting_.arrive_and_wait();
+      if (work_ == nullptr) return;
+      (*work_)(thread);
+      meeting_.arrive_and_wait();
+    }
+  }
+  void end() {
+    work_ = nullptr;
+    meeting_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   std::barrier<> meeting_;
   const Work* work_ = nullptr;
   std::vector<std::thread> threads_;
@@ -129,7 +146,15 @@ NodeRates measure_node(const runner::Communicator& node, int threads,
   rates.triad_bytes =
       node.allreduce_min(triad_bytes(static_cast<int>(all_threads[0]), memory_available));
   const std::int64_t elements = rates.triad_bytes / kBytesOfElement / all_threads[0];
-  Team team(threads);
+  std::optional<Team> started;
+  runner::together(node, [&] {
+    try {
+      started.emplace(threads);
+    } catch (const std::system_error& e) {
+      throw base::thread_error(fmt::format("with {} threads", threads), e);
+    }
+  });
+  Team& team = *started;
   std::vector<Triad> parts(static_cast<std::size_t>(threads));
   team.run([&](int thread) { parts[static_cast<std::size_t>(thread)].allocate(elements); });
   const double triad_s =

@@ -58,7 +58,7 @@ std::string host_list(const std::vector<std::string>& hosts) {
   constexpr std::size_t kNamed = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(kNamed, hosts.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + hosts[i];
+    text += (i == 0 ? "" : ", ") + base::printable(hosts[i]);
   }
   if (hosts.size() > kNamed) text += fmt::format(" and {} more", hosts.size() - kNamed);
   return text;
@@ -109,8 +109,9 @@ void print_rates(const std::string& id, const std::vector<const Finding*>& found
   for (const Finding* finding : found) values.push_back(finding->value.value_or(0.0));
   const auto [least, most] = std::ranges::minmax_element(values);
   const auto named = [&](auto at) {
-    return fmt::format("{} ({})", quantity_text(*at, unit),
-                       found[static_cast<std::size_t>(at - values.begin())]->subject);
+    return fmt::format(
+        "{} ({})", quantity_text(*at, unit),
+        base::printable(found[static_cast<std::size_t>(at - values.begin())]->subject));
   };
   if (found.size() == 1) {
     out << fmt::format("  {:<18}{}\n", id, quantity_text(values.front(), unit));
@@ -130,8 +131,8 @@ void print_measured(const Report& report, std::ostream& out) {
   for (const auto& [id, found] : rates) print_rates(id, found, out);
   for (const Finding& finding : report.between) {
     if (finding.id.starts_with("mpi.") && finding.value) {
-      out << fmt::format("  {:<18}{}{}{}\n", finding.id, finding.subject,
-                         finding.subject.empty() ? "" : ": ", finding.measured);
+      out << fmt::format("  {:<18}{}{}{}\n", finding.id, base::printable(finding.subject),
+                         finding.subject.empty() ? "" : ": ", base::printable(finding.measured));
     }
   }
 }
@@ -172,10 +173,12 @@ Json report_document(const Report& report) {
 void print_report(const Report& report, std::ostream& out) {
   const Findings all = all_findings(report);
   const auto nodes = static_cast<std::int64_t>(report.nodes.size());
-  out << (nodes == 1 ? report.nodes.front().host : base::counted(nodes, "node")) << ", "
+  const std::string host = report.nodes.empty() ? "" : report.nodes.front().host;
+  out << (nodes == 1 ? base::printable(host) : base::counted(nodes, "node")) << ", "
       << base::counted(report.ranks, "rank")
       << (report.ranks == report.started_ranks ? "" : " as planned")
-      << (report.configuration.empty() ? "" : ", for " + report.configuration) << '\n';
+      << (report.configuration.empty() ? "" : ", for " + base::printable(report.configuration))
+      << '\n';
   print_measured(report, out);
   out << base::counted(count(all, Verdict::kOk), "check") << " fine\n";
   for (const Verdict verdict :

@@ -5,10 +5,12 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <thread>
+#include <utility>
 
-#include "runner/base/system_facts.h"
+#include "runner/base/exclusive_file.h"
+#include "runner/base/input_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/doctor/cluster.h"
 #include "runner/doctor/folder_checks.h"
 
@@ -26,9 +28,16 @@ class Mark {
  public:
   Mark(const runner::Communicator& leaders, const std::string& path) {
     if (leaders.rank() != 0) return;
-    name_ = fmt::format("{}/.trainmark-doctor-{}-{}.shared", nearest_folder(path),
-                        base::host_name(), ::getpid());
-    if (!(std::ofstream(name_) << name_ << std::flush)) name_.clear();
+    // Others may write to a shared folder: the name is not to be foreseen.
+    std::string name =
+        fmt::format("{}/.trainmark-doctor-{}.shared", nearest_folder(path), base::unique_token());
+    const base::Descriptor file = base::open_part(name);
+    if (!file) return;
+    name_ = std::move(name);
+    const auto wrote = ::write(file.get(), name_.data(), name_.size());
+    if (wrote == static_cast<ssize_t>(name_.size())) return;
+    ::unlink(name_.c_str());
+    name_.clear();
   }
   ~Mark() {
     if (!name_.empty()) ::unlink(name_.c_str());
@@ -45,9 +54,8 @@ bool is_there(const std::string& name) {
   // A listing makes network file systems refresh their caches.
   std::error_code error;
   const fs::directory_iterator listing(fs::path(name).parent_path(), error);
-  std::ifstream file(name);
-  std::string text;
-  return std::getline(file, text) && text == name;
+  std::string problem;
+  return base::read_text(name, problem) == name;
 }
 
 /// Milliseconds until the file is visible.

@@ -18,6 +18,19 @@ std::string unused_nodes(const Allocation& allocation, std::int64_t run_nodes) {
                      allocation.nodes, run_nodes, how);
 }
 
+std::string lone_task(const Environment& environment, std::int64_t mpi_ranks) {
+  if (mpi_ranks > 1 || kind_of(environment) != LauncherKind::kNone) return "";
+  if (value_of(environment, "SLURM_PROCID") != "0") return "";
+  const std::string tasks = value_of(environment, "SLURM_NTASKS");
+  if (tasks.empty() || tasks == "1") return "";
+  return fmt::format(
+      "the Slurm job has {} tasks (SLURM_NTASKS), this run is one process and trains alone: "
+      "started "
+      "by the batch script itself, or by an srun whose variables were lost on the way, as into a "
+      "container: start it by srun --mpi=pmix or mpirun",
+      base::printable(tasks));
+}
+
 namespace {
 
 /// Names the variable of OpenMP that lists fewer CPUs than there are; "" if none lists any.

@@ -142,10 +142,13 @@ const std::vector<Names>& known_launchers() {
   return all;
 }
 
-/// A batch script has variables of tasks, but only those of the first one.
+/// A batch script has variables of tasks, but only those of the first one, and none of a step.
 bool is_batch_script(const Environment& environment) {
-  return !has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_JOB_ID") &&
-         value_of(environment, "SLURM_PROCID") == "0";
+  for (const char* of_a_step : {"SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS",
+                                "SLURM_SRUN_COMM_HOST", "SLURM_SRUN_COMM_PORT"}) {
+    if (has(environment, of_a_step)) return false;
+  }
+  return has(environment, "SLURM_JOB_ID") && value_of(environment, "SLURM_PROCID") == "0";
 }
 
 const Names* names_in(const Environment& environment) {

@@ -140,6 +140,10 @@ bool RecordReader::read_more() {
   in_.read(buffer_.get() + filled_, static_cast<std::streamsize>(capacity_ - filled_));
   if (in_.bad()) throw base::SystemError("the log cannot be read further");
   const auto got = static_cast<std::size_t>(in_.gcount());
+  if (bytes_ == 0) {
+    const std::string_view begin(buffer_.get(), got);
+    is_utf16_ = begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff");
+  }
   filled_ += got;
   bytes_ += static_cast<std::int64_t>(got);
   next_line_feed_ = next_carriage_return_ = searched_;  // must be searched again

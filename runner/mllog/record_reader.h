@@ -40,6 +40,8 @@ class RecordReader {
   std::int64_t old_records() const { return old_records_; }
   /// Records that are lost because another one follows on the same line.
   std::int64_t swallowed_records() const { return swallowed_; }
+  /// Whether the file begins with the byte order mark of UTF-16, in which no token is found.
+  bool is_utf16() const { return is_utf16_; }
 
  private:
   void skip_other_lines();
@@ -68,7 +70,7 @@ class RecordReader {
 
   OldRecords old_;
   std::optional<Record> pending_;  ///< returned by the following next()
-  bool has_new_records_ = false, has_benchmark_ = false;
+  bool has_new_records_ = false, has_benchmark_ = false, is_utf16_ = false;
 
   std::vector<JsonMember> members_;  ///< of the members that are objects
   std::string key_, event_type_;     ///< used if they must be decoded

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -148,13 +149,13 @@ struct LiveStatusFile::State {
       const std::string text = text_of(status);
       const bool is_written = file && ::write(file.get(), text.data(), text.size()) ==
                                           static_cast<ssize_t>(text.size());
-      if (!is_written) return fail(partial + ": cannot be written");
+      if (!is_written) return fail(partial + ": cannot be written", errno);
     }
-    if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path + ": cannot be replaced");
+    if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path + ": cannot be replaced", errno);
   }
-  void fail(const std::string& what) {
+  void fail(const std::string& what, int error_number) {
     const std::scoped_lock lock(mutex);
-    problem = what;
+    problem = base::system_error(what, error_number).what();
     ending = true;
   }
   void work() {
@@ -191,7 +192,7 @@ LiveStatusFile::LiveStatusFile(std::string path, const base::Clock& clock, doubl
   try {
     state_->thread = std::thread([state = state_.get()] { state->work(); });
   } catch (const std::system_error& e) {
-    state_->fail(state_->path + ": cannot start the thread that writes it: " + e.what());
+    state_->fail(state_->path + ": cannot start the thread that writes it", e.code().value());
   }
 }
 

@@ -76,7 +76,7 @@ void write_report(const std::string& path, const std::string& workload,
   const Json report = {{"schema", kReportSchema},   {"workload", workload},
                        {"ranks", std::move(ranks)}, {"layers", std::move(methods)},
                        {"provenance", provenance},  {"definitions", report_definitions()}};
-  base::write_file(path, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
+  base::replace_file(path, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace telemetry

@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -20,6 +22,21 @@ namespace {
 
 std::int64_t mtime_ns_of(const struct stat& status) {
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+/// Enough for the labels of 20 million files.
+constexpr std::int64_t kMostLinesBytes = std::int64_t{1} << 30;
+
+/// Marks of other encodings would become part of the first line.
+void refuse_other_text(std::string_view text, const std::string& path) {
+  if (text.starts_with("\xef\xbb\xbf")) {
+    throw base::DataError(path + ": begins with a byte order mark; save it as UTF-8 without one");
+  }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    throw base::DataError(path +
+                          ": expected UTF-8, found UTF-16: convert it, for example by iconv "
+                          "-f UTF-16 -t UTF-8");
+  }
 }
 
 }  // namespace
@@ -86,14 +103,16 @@ FileStamp stamp_of(const std::string& path) {
 }
 
 std::vector<std::string> read_lines(const std::string& path) {
-  const File check(path);  // rejects folders, and says why a file cannot be opened
-  std::ifstream in(path, std::ios::binary);
+  std::string problem;
+  std::optional<std::string> text = base::read_text(path, problem, kMostLinesBytes);
+  if (!text) throw base::DataError(path + ": " + problem);
+  refuse_other_text(*text, path);
+  std::istringstream in(*std::move(text));
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     lines.push_back(std::move(line));
   }
-  if (in.bad()) throw base::DataError(fmt::format("{}: read failed", path));
   return lines;
 }
 

@@ -99,6 +99,16 @@ TEST(Facts, WithoutAKnownTargetClaimNoSuccess) {
   EXPECT_NE(facts.progress.note, "");
 }
 
+TEST(Facts, OfALogInUtf16NameTheEncoding) {
+  std::string utf16 = "\xff\xfe";
+  for (const char c : record_line(2e12, "seed", 1)) utf16 += {c, '\0'};
+  const base::TemporaryDirectory folder;
+  const analysis::ParsedLog log = analysis::parse_log(folder.write("result_0.txt", utf16));
+  ASSERT_EQ(log.findings.size(), 1u);
+  EXPECT_EQ(log.findings[0].rule, "no-records");
+  EXPECT_THAT(log.findings[0].text, testing::HasSubstr("in UTF-8, found UTF-16: convert it"));
+}
+
 TEST(Facts, OfAnEmptyLogAreNone) {
   for (const char* name : {"empty", "binary"}) {
     const auto run = golden::run(name);

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
 
 #include "analysis/golden.h"
 #include "runner/base/temporary_directory.h"
@@ -35,6 +38,25 @@ TEST(FindLogs, TakesResultsAtAnyDepthInOrder) {
   folder.write("b/compliance_1.out", "");
   EXPECT_THAT(names_in({folder.path().string()}),
               testing::ElementsAre("a/x/result_1_of_run.txt", "b/result_2.txt", "b/result_10.txt"));
+}
+
+TEST(FindLogs, PassesOverNoLogInSilence) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.txt", "");
+  std::filesystem::create_directory(folder.path() / "result_2.txt");
+  std::filesystem::create_symlink("gone", folder.path() / "result_3.txt");
+  ASSERT_EQ(::mkfifo((folder.path() / "result_4.txt").c_str(), 0600), 0);
+  const auto found = find_logs({folder.path().string()});
+  EXPECT_EQ(found.logs.size(), 1u);
+  std::map<std::string, std::string> problems;
+  for (const auto& one : found.problems) {
+    problems[std::filesystem::path(one.path).filename()] = one.reason;
+    EXPECT_FALSE(one.missing);
+  }
+  EXPECT_THAT(problems, testing::ElementsAre(
+                            testing::Pair("result_3.txt", "is a link that leads nowhere"),
+                            testing::Pair("result_4.txt",
+                                          "expected a regular file, found a pipe or device")));
 }
 
 TEST(FindLogs, TakesAFileWhateverItsName) {

@@ -33,6 +33,9 @@ TEST_F(BadInput, MissingPath) {
     const Ended ended = run([](json& c) { c["dataset"]["train"] = "/nothing/here"; }, before);
     expect(ended, kData,
            HasSubstr("/nothing/here: expected a folder or tar archive, found nothing"));
+    expect(run([](json& c) { c["dataset"]["train"] = "/nothing/here"; }, before, "--rules off"),
+           kData, HasSubstr("/nothing/here: expected a folder or tar archive, found nothing"));
+    EXPECT_FALSE(fs::exists(folder_ / "results")) << "no log is begun";
   }
   expect(shell(TRAINMARK " run /nothing/run.json"), kUsage,
          HasSubstr("trainmark: /nothing/run.json: cannot"));

@@ -2,15 +2,18 @@
 #include "runner/folder_lock.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "runner/base/error.h"
+#include "runner/base/process_state.h"
 #include "runner/base/refused_locks.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
@@ -165,6 +168,59 @@ TEST_F(FolderLockTest, IsTakenFromAZombieWhereTheFileSystemHasNoLocks) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "system calls cannot be filtered here";
   EXPECT_EQ(WEXITSTATUS(status), kRight);
+}
+
+/// Whether `owner`, whose record is in the folder, keeps others out where the file system has no
+/// locks; nothing if system calls cannot be filtered here.
+std::optional<bool> keeps_out_without_locks(const std::string& folder, const FolderOwner& owner) {
+  enum Answer { kKeptOut, kTaken, kNoFilter };
+  const pid_t judge = ::fork();
+  if (judge == 0) {
+    if (!base::refuse_locks()) ::_exit(kNoFilter);
+    FolderOwner other;
+    auto first = FolderLock::take(folder, owner, other, 0.1);
+    if (first == nullptr) ::_exit(kNoFilter);
+    FolderLock::take(folder, {base::host_name(), ::getpid(), ""}, other, 0.1) ? ::_exit(kTaken)
+                                                                              : ::_exit(kKeptOut);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(judge, &status, 0), judge);
+  if (WEXITSTATUS(status) == kNoFilter) return std::nullopt;
+  return WEXITSTATUS(status) == kKeptOut;
+}
+
+TEST_F(FolderLockTest, KnowsItsRunByStartAndNamespaceWhereThereAreNoLocks) {
+  const base::ProcessIdentity living = base::this_process_identity();
+  const auto owner = [&](std::uint64_t start, const std::string& kernel) {
+    return FolderOwner{base::host_name(), living.number, "", start, kernel};
+  };
+  const auto same = keeps_out_without_locks(folder(), owner(living.start_ticks, living.kernel));
+  if (!same) GTEST_SKIP() << "system calls cannot be filtered here";
+  EXPECT_TRUE(*same);
+  EXPECT_FALSE(*keeps_out_without_locks(folder(), owner(living.start_ticks + 1, living.kernel)))
+      << "the number was given to another process";
+  const std::string container = living.kernel.substr(0, living.kernel.find(' ')) + " pid:[1]";
+  EXPECT_FALSE(*keeps_out_without_locks(folder(), owner(living.start_ticks, container)))
+      << "a process of another container, which gives no sign of life";
+}
+
+TEST_F(FolderLockTest, FollowsNoLinkAndWaitsForNoPipe) {
+  fs::create_directories(folder());
+  const std::string precious = directory_.write("thesis.txt", "years of work");
+  fs::create_symlink(precious, folder() + "/owner.lock");
+  EXPECT_EQ(base::thrown_message<base::SystemError>([&] { take(); }),
+            folder() + "/owner.lock: cannot be opened: Too many levels of symbolic links");
+  EXPECT_EQ(fs::file_size(precious), 13U);
+  fs::remove(folder() + "/owner.lock");
+  ASSERT_EQ(::mkfifo((folder() + "/owner.lock").c_str(), 0600), 0);
+  EXPECT_FALSE(FolderLock::live_owner(folder()));
+}
+
+TEST_F(FolderLockTest, ReadsTheRecordOfAnEarlierVersion) {
+  fs::create_directories(folder());
+  std::ofstream(folder() + "/owner.lock") << base::host_name() << "\n"
+                                          << ::getpid() << "\n\nwhole\n";
+  EXPECT_NE(take(), nullptr) << "its lock is gone";
 }
 
 TEST_F(FolderLockTest, TellsWhereItsRunShowsLife) {

@@ -1,5 +1,6 @@
 // Tests of what the program prints and where it writes: lost output, closed streams, outputs over
 // inputs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -32,6 +33,19 @@ TEST_F(ProgramTest, ShowsNoControlCharactersOfNamesInItsMessages) {
   }
 }
 
+TEST_F(ProgramTest, ShowsNoControlCharactersOfFilesThatItReadsOrWrites) {
+  const std::string strange = (folder_ / "b\x1b[31m").string();
+  fs::copy_file(config(), strange + ".json");
+  const std::string description = "system --json '" + strange + ".system.json'";
+  for (const std::string& arguments :
+       {"doctor --quick '" + strange + ".json'", description, description,
+        "stage --list '" + strange + ".json'", "run --dry-run '" + strange + ".json'"}) {
+    const Ended ended = toy(arguments);
+    EXPECT_THAT(ended.err + ended.out, Not(HasSubstr("\x1b"))) << arguments;
+  }
+  EXPECT_THAT(toy(description).err, HasSubstr("b?[31m.system.json: kept what it says"));
+}
+
 TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
   const std::string file = config();
   ASSERT_EQ(toy("run " + file).status, 0);
@@ -46,7 +60,8 @@ TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
         evaluation + " --json " + link, evaluation + " --outputs " + hard,
         evaluation + " --json " + file, "run --json " + file + " " + file,
         "run --dry-run --json " + file + " " + file, "config --json " + file + " " + file,
-        "doctor " + file + " --json " + file}) {
+        "doctor " + file + " --json " + file,
+        "script slurm " + file + " --cpus-per-rank 1 --output " + file}) {
     const Ended refused = toy(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;
     EXPECT_THAT(refused.err, HasSubstr("is one of the files that are read")) << arguments;
@@ -55,6 +70,17 @@ TEST_F(ProgramTest, WritesNoOutputOverAnInput) {
               HasSubstr("--json o: --outputs already goes there"));
   EXPECT_EQ(content(file), before);
   EXPECT_EQ(content(weights), weights_before);
+}
+
+TEST_F(ProgramTest, WritesTheDocumentBeforeTheText) {
+  for (const auto& [options, text] :
+       {std::pair("", "RESULT benchmark="), std::pair("--runs 2", "Set of 2 runs")}) {
+    const Ended run = shell(fmt::format("{{ {} run {} --json /dev/stdout {} | cat; }}", TOY_PROGRAM,
+                                        options, config()));
+    EXPECT_LT(run.out.find("\"exit_code\""), run.out.find(text)) << run.out;
+    EXPECT_THAT(run.out, HasSubstr(text));
+    fs::remove_all(results());
+  }
 }
 
 TEST_F(ProgramTest, PassesOverConfigurationsBesideLogsThatAreNone) {

@@ -83,7 +83,7 @@ TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 1000}}}});
   ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
   int run = 1;
-  for (const std::string signal : {"TERM", "INT", "HUP", "XCPU", "USR2"}) {
+  for (const std::string signal : {"TERM", "INT", "HUP", "XCPU", "QUIT", "USR2"}) {
     const std::string stopping =
         saving + " --set model.signal=" + signal + " --set model.signal_at_step=33";
     const Ended stopped = toy_on(2, "run " + stopping + " --set model.signals=2");
@@ -138,6 +138,23 @@ TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
   const Ended refused = toy_on(2, "run " + saving + " --resume " + (folder_ / "toy.json").string());
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("toy.json: expected a checkpoint"));
+}
+
+TEST_F(ResumeProgram, EndsTheLogOfARunThatCannotHaveItsFolderOfCheckpoints) {
+  const std::string folder = (folder_ / "saved/box/toy/result_1.checkpoints").string();
+  fs::create_directories(folder);
+  fs::create_symlink(folder_ / "toy.json", folder + "/owner.lock");
+  const std::string saving =
+      config({{"checkpoint", {{"every_steps", 10}, {"directory", (folder_ / "saved").string()}}}});
+  for (const int ranks : {1, 2}) {
+    const Ended refused = ranks == 1 ? toy("run " + saving) : toy_on(ranks, "run " + saving);
+    const std::string why = "result_1.checkpoints/owner.lock: cannot be opened: Too many levels";
+    EXPECT_EQ(refused.status, 4);
+    EXPECT_THAT(refused.err, HasSubstr(why));
+    EXPECT_THAT(content(results("result_1.txt")),
+                testing::AllOf(HasSubstr("run_stop"), HasSubstr("aborted"), HasSubstr(why)));
+    fs::remove_all(results());
+  }
 }
 
 TEST_F(ResumeProgram, RefusesNumbersThatNoneCanFollowBeforeItTrains) {

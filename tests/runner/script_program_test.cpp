@@ -79,6 +79,15 @@ TEST_F(ScriptCommand, ReadsTheConfigurationAsRunDoes) {
   refused(std::string("pbs ") + kRun + "--check", "--check: only Slurm");
 }
 
+TEST_F(ScriptCommand, RefusesMoreRanksThanMpiCanCount) {
+  const Ended refused = script(
+      "slurm configs/resnet50/quickstart.json --nodes 1000000 --ranks-per-node 1000000 "
+      "--cpus-per-rank 1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("script: --nodes 1000000 with --ranks-per-node 1000000: "
+                                     "expected at most 2147483647 ranks, got 1000000000000"));
+}
+
 TEST_F(ScriptCommand, PassesTheRestToTheLauncher) {
   const Ended printed = script(std::string("slurm ") + kRun + "-- --mca btl 'tcp,self' -x 'A=b c'");
   EXPECT_EQ(printed.status, 0) << printed.err;

@@ -30,6 +30,7 @@ TEST(StopSignals, RememberEachSignalByItsName) {
                                      {SIGINT, "SIGINT"},
                                      {SIGHUP, "SIGHUP"},
                                      {SIGXCPU, "SIGXCPU"},
+                                     {SIGQUIT, "SIGQUIT"},
                                      {SIGUSR2, "SIGUSR2"}}) {
     const StopSignals signals;
     EXPECT_EQ(signals.requested(), StopSignal::kNone);
@@ -63,11 +64,13 @@ TEST(StopSignals, CountThoseOfAKindWithinASecondOnce) {
   EXPECT_EQ(signals.requested(), StopSignal::kTerminate);
 }
 
-TEST(StopSignalsDeathTest, EndTheProcessAtTheThirdSigtermOrTheSecondSigint) {
+TEST(StopSignalsDeathTest, EndTheProcessAtTheThirdSigtermOrTheSecondSigintOrSigquit) {
   EXPECT_EXIT(live_through(SIGTERM, 2), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(live_through(SIGTERM, 3), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EXIT(live_through(SIGINT, 1), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(live_through(SIGINT, 2), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(live_through(SIGQUIT, 1), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(live_through(SIGQUIT, 2), testing::KilledBySignal(SIGQUIT), "");
   EXPECT_EXIT(live_through(SIGUSR2, 3), testing::ExitedWithCode(0), "");
 }
 

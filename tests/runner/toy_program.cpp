@@ -106,10 +106,14 @@ ToyScript parse_script(const base::ObjectReader& reader) {
   script.throw_at_step = number("throw_at_step", 0);
   script.throwing_rank = static_cast<int>(number("throwing_rank", 0));
   script.drifting_rank = static_cast<int>(number("drifting_rank", -1));
-  const int signal = in.choice<int>(
-      "signal", SIGTERM,
-      {{"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"XCPU", SIGXCPU}, {"USR2", SIGUSR2}},
-      "what comes at signal_at_step");
+  const int signal = in.choice<int>("signal", SIGTERM,
+                                    {{"TERM", SIGTERM},
+                                     {"INT", SIGINT},
+                                     {"HUP", SIGHUP},
+                                     {"XCPU", SIGXCPU},
+                                     {"QUIT", SIGQUIT},
+                                     {"USR2", SIGUSR2}},
+                                    "what comes at signal_at_step");
   const std::int64_t signals = in.optional<std::int64_t>("signals", 1, "how many of them");
   const std::int64_t signal_at = number("signal_at_step", 0);
   const std::int64_t kill_at = number("kill_at_step", 0);

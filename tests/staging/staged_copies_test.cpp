@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 
 #include "runner/base/system_facts.h"
@@ -18,7 +19,10 @@
 namespace staging {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 namespace fs = std::filesystem;
 
 TEST_F(Staging, RemovesWhatADeadProcessBegan) {
@@ -166,6 +170,24 @@ TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
     fs::resize_file(left + "/manifest.json", std::uintmax_t{1} << 32);  // a sparse file
     EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
                 HasSubstr("found 4294967296"));
+  });
+}
+
+TEST_F(Staging, RefusesAManifestThatIsNoneInItsOwnWords) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
+  const std::string path = left + "/manifest.json";
+  on_leader(world_, [&] {
+    for (const auto& [text, told] : std::map<std::string, std::string>{
+             {R"({"samples": 4, "samples": 5})", "/samples: duplicate key"},
+             {std::string(1000, '['), "nested deeper than 200 levels"},
+             {"{}", "its JSON: /format: is required"},
+             {R"({"format": 1})", "its JSON: /format: must be a string, got 1"}}) {
+      std::ofstream(path) << text;
+      EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                  AllOf(StartsWith(path + ": not a manifest: its JSON: "), HasSubstr(told),
+                        Not(HasSubstr("exception"))));
+    }
   });
 }
 

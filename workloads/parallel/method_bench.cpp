@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/json_text.h"
 #include "runner/base/replaced_file.h"
 #include "workloads/parallel/method_file.h"
 
@@ -116,7 +117,7 @@ json run_benches(const TrainingOptions& options, const runner::Surroundings& aro
   const auto write = [&](const std::map<std::string, std::string>& methods) {
     if (around.world.rank() != 0) return;
     base::write_file(options.methods_output,
-                     methods_document(methods, around.threads).dump(2) + "\n");
+                     base::json_text(methods_document(methods, around.threads), 2));
   };
   write({});  // fail at once if the file cannot be written
   TrainingOptions timed = options;

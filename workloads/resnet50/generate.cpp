@@ -102,6 +102,10 @@ std::int64_t write_tar(const GenerateOptions& options, const Split& split,
   constexpr std::int64_t kPiece = 1024;
   const std::string path = fmt::format("{}/{}.tar", folder, split.name);
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  const auto require_written = [&] {
+    if (!out.flush()) throw base::system_error(path + ": cannot be written", errno);
+  };
+  require_written();
   dataset::TarWriter tar(out);
   std::int64_t bytes = 0;
   for (std::int64_t label = 0; label < options.classes; ++label) {
@@ -116,11 +120,11 @@ std::int64_t write_tar(const GenerateOptions& options, const Split& split,
         tar.add_file(file_name(label, first + static_cast<std::int64_t>(i)), files[i]);
         bytes += static_cast<std::int64_t>(files[i].size());
       }
+      require_written();  // before hours of drawing for a full disk
     }
   }
   tar.finish();
-  out.close();
-  if (!out) throw base::system_error(path + ": write failed", errno);
+  require_written();
   return bytes;
 }
 

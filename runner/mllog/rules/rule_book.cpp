@@ -32,8 +32,9 @@ std::vector<std::string> files_of(const std::string& path) {
   std::error_code failed;
   if (!fs::is_directory(path, failed)) return {path};
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path, failed)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  fs::directory_iterator entry(path, failed);
+  for (const fs::directory_iterator end; !failed && entry != end; entry.increment(failed)) {
+    if (entry->path().extension() == ".json") files.push_back(entry->path().string());
   }
   if (failed) throw ConfigError(path + ": " + failed.message());
   if (files.empty()) throw ConfigError(path + ": expected *.json with rules, found none");

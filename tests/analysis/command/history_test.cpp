@@ -69,6 +69,14 @@ TEST_F(History, ListsRunsNewestFirstWithWhatChanged) {
   EXPECT_TRUE(document["definitions"].contains("revision"));
 }
 
+TEST_F(History, SaysThatNothingChanged) {
+  for (int i = 1; i <= 3; ++i) write(i, i, 0.0, "aaa", 64);
+  options_.changes = true;
+  EXPECT_THAT(
+      run(), AllOf(HasSubstr("No changes: 2 runs had the settings and revision of the run before."),
+                   HasSubstr("Nothing before: 1 run, the first of a workload and system.")));
+}
+
 TEST_F(History, TellsChangesOfWhatASearchLeaves) {
   write(1, 0, 0.0, "aaa", 64);
   write(2, 1, 1.0, "aaa", 128);

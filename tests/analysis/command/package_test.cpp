@@ -2,7 +2,9 @@
 #include "analysis/command/package.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -148,6 +150,24 @@ TEST_F(Package, WritesNothingInADryRunAndTellsAllOfIt) {
   EXPECT_THAT(document["files"], SizeIs(8));
   EXPECT_EQ(document["files"][1]["file"], "results/demo/strong/oc20/result_0.txt");
   EXPECT_EQ(document["check"]["submission"]["verdict"], "SUCCESS");
+}
+
+TEST_F(Package, BuildsInAFolderOfItsOwnWhateverOthersPutInTheWay) {
+  const std::string temporary = path("tmp"), victim = path("victim");
+  fs::create_directories(temporary);
+  fs::create_directories(victim);
+  const std::string planted = fmt::format("{}/.trainmark-package-{}", temporary, ::getpid());
+  fs::create_directory_symlink(victim, planted);
+  const char* const set = std::getenv("TMPDIR");
+  const std::string before = set == nullptr ? "" : set;
+  ::setenv("TMPDIR", temporary.c_str(), 1);
+  PackageCommandOptions dry = options();
+  dry.dry_run = true;
+  EXPECT_EQ(package(dry).code, ExitCode::kSuccess);
+  set == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_TRUE(fs::is_symlink(planted));
+  EXPECT_TRUE(fs::is_empty(victim));
+  EXPECT_EQ(std::distance(fs::directory_iterator(temporary), {}), 1) << "nothing else is left";
 }
 
 TEST_F(Package, LeavesAFolderThatWasThereBeforeARefusal) {

@@ -109,6 +109,12 @@ TEST(BenchComparison, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal("{}"), HasSubstr("/step_s/times is missing"));
   EXPECT_THAT(refusal(bench({1.0, 2.0}).dump()), HasSubstr("at least 3 steps, got 2"));
   EXPECT_THAT(refusal(bench({1.0, 2.0, 0.0}).dump()), HasSubstr("positive numbers, got 0"));
+  EXPECT_THAT(refusal(bench({1e-320, 1e-320, 1e-320}).dump()),
+              HasSubstr("its steps are inf samples/s, which no machine is"));
+  EXPECT_THAT(refusal(bench({1e300, 1e300, 1e300}).dump()), HasSubstr("which no machine is"));
+  json negative = bench({1.0, 1.0, 1.0});
+  negative["layers"] = {{{"name", "conv1"}, {"forward_ms", 1.0}, {"backward_ms", -2.0}}};
+  EXPECT_THAT(refusal(negative.dump()), HasSubstr("backward_ms: must not be negative, got -2"));
   json no_ranks = bench({1.0, 1.0, 1.0});
   no_ranks["ranks"] = "two";
   EXPECT_THAT(refusal(no_ranks.dump()), HasSubstr("/ranks: must be a positive number, got"));

@@ -100,6 +100,15 @@ TEST_F(ConfigFile, RefusesTextThatIsNotUtf8) {
   EXPECT_THAT(refusal("{\"a\": \"\xff\"}"), HasSubstr("line 1, column 8: not valid JSON"));
 }
 
+TEST_F(ConfigFile, NamesUtf16AsSuch) {
+  const std::string utf16 = std::string("{\0\"\0a\0", 6);
+  for (const std::string& text : {"\xff\xfe" + utf16, utf16, std::string("\0{\0\"", 4)}) {
+    EXPECT_THAT(refusal(text), EndsWith("small.json: expected JSON in UTF-8, found UTF-16 or "
+                                        "UTF-32: convert it, for example by iconv -f UTF-16 -t "
+                                        "UTF-8"));
+  }
+}
+
 TEST_F(ConfigFile, RefusesARootThatIsNoObject) {
   EXPECT_THAT(refusal("[1]"), EndsWith("must be a JSON object, got [1]"));
 }

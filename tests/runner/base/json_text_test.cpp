@@ -15,4 +15,9 @@ TEST(JsonText, IsAsciiWhateverTheDocumentHolds) {
   EXPECT_EQ(nlohmann::ordered_json::parse(base::json_text(document))["z"], document["z"]);
 }
 
+TEST(JsonText, IsOneLineForAnyBytes) {
+  const nlohmann::json document = {{"path", "/data/caf\xe9"}, {"line", "a\nb"}};
+  EXPECT_EQ(base::json_line(document), R"({"line":"a\nb","path":"/data/caf\ufffd"})");
+}
+
 }  // namespace

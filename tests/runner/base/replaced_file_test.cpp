@@ -66,6 +66,20 @@ TEST(WriteFile, FollowsALink) {
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
 }
 
+TEST(ReplaceFile, TakesThePlaceOfALinkOrAPipe) {
+  const base::TemporaryDirectory folder;
+  const std::string secret = folder.write("secret", "precious");
+  const std::string link = folder.path() / "link", pipe = folder.path() / "pipe";
+  fs::create_symlink(secret, link);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {link, pipe, (folder.path() / "absent").string()}) {
+    base::replace_file(path, "new");
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << path;
+    EXPECT_EQ(content(path), "new");
+  }
+  EXPECT_EQ(content(secret), "precious");
+}
+
 TEST(WriteFile, FollowsNoLinkInTheWayOfItsUnfinishedFile) {
   const base::TemporaryDirectory folder;
   const std::string secret = folder.write("secret", "precious");

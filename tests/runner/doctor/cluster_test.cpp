@@ -2,9 +2,15 @@
 #include "runner/doctor/cluster.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "find_finding.h"
+#include "runner/agreed_error.h"
 #include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
 #include "runner/doctor/rates.h"
 
 namespace doctor {
@@ -62,6 +68,30 @@ TEST(NodeRates, AreThoseOfAllRanks) {
   EXPECT_GT(rates.compute_flops_per_s, 1e7);
   EXPECT_LE(rates.triad_bytes, std::int64_t{64} << 20) << "a quarter of the memory";
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit
+rlim_t address_space_bytes() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(NodeRates, AreNotKnownWhereThreadsAreRefused) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  // The last rank has room for a few stacks; all ranks learn that it was not enough.
+  if (world().rank() == world().size() - 1) {
+    const rlimit little{address_space_bytes() + (rlim_t{256} << 20), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
+  }
+  const int threads = world().rank() == world().size() - 1 ? 1000 : 1;
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>(
+                  [&] { measure_node(world(), threads, std::int64_t{256} << 20); }),
+              testing::StartsWith("with 1000 threads: cannot start threads: "));
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_GT(measure_node(world(), 1, std::int64_t{64} << 20).memory_bytes_per_s, 0.0);
+}
+#endif
 
 TEST(SharedFolder, IsSeenByAllNodesAndLeftEmpty) {
   const base::TemporaryDirectory mine;

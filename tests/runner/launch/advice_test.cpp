@@ -24,6 +24,23 @@ TEST(UnusedNodes, AreThoseOfTheJobThatTheRunLeavesOut) {
   EXPECT_THAT(unused_nodes({"LSF", "5", "", 3, 0}, 2), HasSubstr("mpirun starts it on all"));
 }
 
+TEST(LoneTask, IsToldThatTheJobHasMore) {
+  const Environment batch = {{"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
+  EXPECT_THAT(lone_task(batch, 1),
+              testing::StartsWith("the Slurm job has 4 tasks (SLURM_NTASKS), this run is one "
+                                  "process and trains alone: "));
+  EXPECT_EQ(lone_task(batch, 2), "");
+  Environment other = batch;
+  other["SLURM_NTASKS"] = "1";
+  EXPECT_EQ(lone_task(other, 1), "");
+  other = batch;
+  other["SLURM_STEP_ID"] = "0";
+  other["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_EQ(lone_task(other, 1), "") << "srun -n 1 in a larger job";
+  EXPECT_EQ(lone_task({}, 1), "");
+  EXPECT_EQ(lone_task(mpirun({{"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "4"}}), 1), "");
+}
+
 TEST(IdleCpus, AreTheWorkOfMpirunsDefault) {
   EXPECT_THAT(idle_cpus(mpirun(), 1, 1, 64), HasSubstr("bound the rank of a node to 1 of its 64"));
   EXPECT_THAT(idle_cpus(mpirun(), 2, 2, 64), HasSubstr("--bind-to none, or --map-by slot:pe=32"));

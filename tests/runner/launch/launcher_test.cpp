@@ -110,6 +110,12 @@ TEST(Launcher, KnowsProcessesWhoseOtherVariablesWereLost) {
   second["SLURM_PROCID"] = "1";  // no batch script is the second task
   EXPECT_EQ(process(second).kind, LauncherKind::kSrun);
   EXPECT_FALSE(process(second).rank_0_knows);
+  for (const char* of_a_step : {"SLURM_STEPID", "SLURM_STEP_NUM_TASKS", "SLURM_SRUN_COMM_HOST"}) {
+    Environment first = batch_script();
+    first[of_a_step] = "4";  // no batch script is part of a step
+    EXPECT_EQ(process(first).kind, LauncherKind::kSrun) << of_a_step;
+    EXPECT_EQ(process(first).ranks, 4) << of_a_step;
+  }
   EXPECT_FALSE(process({{"PMIX_RANK", "1"}}).rank_0_knows);
   EXPECT_TRUE(process(step()).rank_0_knows);
   EXPECT_TRUE(process(mpirun(1)).rank_0_knows);

@@ -47,6 +47,16 @@ TEST_F(Labels, StandInTheOrderOfTheFiles) {
   EXPECT_EQ(read("3\r\n1\r\n1"), (std::vector<std::int32_t>{3, 1, 1}));
 }
 
+TEST_F(Labels, AreRefusedInOtherEncodings) {
+  EXPECT_THAT(message("\xef\xbb\xbf"
+                      "3\n0\n1\n"),
+              HasSubstr("labels.txt: begins with a byte order mark; save it as UTF-8 without one"));
+  EXPECT_THAT(message(std::string("\xff\xfe"
+                                  "3\0\n\0",
+                                  6)),
+              HasSubstr("labels.txt: expected UTF-8, found UTF-16"));
+}
+
 TEST_F(Labels, MayCountFromOne) {
   EXPECT_EQ(read("3\n1\n1\n", 1), (std::vector<std::int32_t>{2, 0, 0}));
 }
