@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
@@ -17,6 +18,8 @@ using nlohmann::json;
 
 constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
 constexpr std::size_t kMostLayers = 100000;
+/// 30,000 years, of which sums are finite.
+constexpr double kLongest_us = 1e18;
 
 /// Parses the events of a trace one by one, as a file may have hundreds of thousands per rank.
 class TraceReader : public nlohmann::json_sax<json> {
@@ -60,6 +63,7 @@ class TraceReader : public nlohmann::json_sax<json> {
     return false;
   }
   std::size_t wrong_at = 0;
+  std::string problem;  ///< of an event; "" if there is none
 
  private:
   /// Nesting depth inside an event: document, list, event.
@@ -79,13 +83,27 @@ class TraceReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool finish_event() {
+    ++events_;
     if (event_.category == "step") steps += 1.0;
+    if ((event_.category == "layer" || event_.category == "scope") && !has_usable_times()) {
+      problem = fmt::format(
+          "/traceEvents/{}: expected ts from {:g} to {:g} and dur from 0 to {:g} microseconds, "
+          "found "
+          "{:g} and {:g}",
+          events_ - 1, -kLongest_us, kLongest_us, kLongest_us, event_.begin, event_.duration);
+      return false;
+    }
     if (event_.category == "layer") {
       trace.layers[event_.name] += event_.duration * base::kMicrosecond;
       if (trace.layers.size() > kMostLayers) return false;
     }
     if (event_.category == "scope") add_span();
     return true;
+  }
+
+  bool has_usable_times() const {
+    return std::abs(event_.begin) <= kLongest_us && event_.duration >= 0.0 &&
+           event_.duration <= kLongest_us;
   }
 
   void add_span() {
@@ -98,6 +116,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   }
 
   std::map<std::int64_t, std::int64_t> spans_of_;
+  std::int64_t events_ = 0;
   int depth_ = 0;
   bool in_events_ = false;
   std::string key_;
@@ -131,6 +150,7 @@ std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
   if (reader.trace.layers.size() > kMostLayers) {
     return refuse(fmt::format("expected at most {} layers", kMostLayers));
   }
+  if (!reader.problem.empty()) return refuse(reader.problem);
   if (!is_whole) {
     return refuse(
         fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));

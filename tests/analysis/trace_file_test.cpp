@@ -90,6 +90,23 @@ TEST(Trace, OfNoEventsIsEmpty) {
   EXPECT_TRUE(trace.spans.empty());
 }
 
+TEST(Trace, OfTimesThatCannotBeIsAFinding) {
+  const base::TemporaryDirectory folder;
+  for (const char* const times :
+       {R"("ts":0,"dur":-2)", R"("ts":1.7e308,"dur":1.7e308)", R"("ts":-1e300,"dur":2)"}) {
+    for (const char* const category : {"scope", "layer"}) {
+      folder.write("result_1.trace.json",
+                   std::string(R"({"traceEvents":[{"name":"a"},{"name":"input","cat":")") +
+                       category + "\"," + times + "}]}");
+      std::vector<analysis::Finding> findings;
+      EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
+      ASSERT_EQ(findings.size(), 1u) << times;
+      EXPECT_THAT(findings[0].text,
+                  HasSubstr("result_1.trace.json: /traceEvents/1: expected ts from -1e+18"));
+    }
+  }
+}
+
 TEST(Trace, ThatIsNoFileIsAFinding) {
   const base::TemporaryDirectory folder;
   ASSERT_EQ(::mkfifo((folder.path() / "result_1.trace.json").c_str(), 0600), 0);
