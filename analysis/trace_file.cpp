@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
-#include "runner/base/printable.h"
 #include "runner/base/units.h"
 
 namespace analysis {
@@ -18,6 +18,8 @@ using nlohmann::json;
 
 constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
 constexpr std::size_t kMostLayers = 100000;
+/// 30,000 years, of which sums are finite.
+constexpr double kLongest_us = 1e18;
 
 /// Parses the events of a trace one by one, as a file may have hundreds of thousands per rank.
 class TraceReader : public nlohmann::json_sax<json> {
@@ -63,8 +65,8 @@ class TraceReader : public nlohmann::json_sax<json> {
     return false;
   }
   std::size_t wrong_at = 0;
-  bool has_events = false;    ///< a list of them, which may be empty
-  std::int64_t left_out = 0;  ///< events whose times are no numbers
+  bool has_events = false;  ///< a list of them, which may be empty
+  std::string problem;      ///< of an event; "" if there is none
 
  private:
   /// Nesting depth inside an event: document, list, event.
@@ -85,17 +87,32 @@ class TraceReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool finish_event() {
+    ++events_;
     if (!event_.has_times) {
-      ++left_out;
-      return true;
+      problem =
+          fmt::format("/traceEvents/{}: expected numbers as ts and dur, found text", events_ - 1);
+      return false;
     }
     if (event_.category == "step") steps += 1.0;
+    if ((event_.category == "layer" || event_.category == "scope") && !has_usable_times()) {
+      problem = fmt::format(
+          "/traceEvents/{}: expected ts from {:g} to {:g} and dur from 0 to {:g} microseconds, "
+          "found "
+          "{:g} and {:g}",
+          events_ - 1, -kLongest_us, kLongest_us, kLongest_us, event_.begin, event_.duration);
+      return false;
+    }
     if (event_.category == "layer") {
       trace.layers[event_.name] += event_.duration * base::kMicrosecond;
       if (trace.layers.size() > kMostLayers) return false;
     }
     if (event_.category == "scope") add_span();
     return true;
+  }
+
+  bool has_usable_times() const {
+    return std::abs(event_.begin) <= kLongest_us && event_.duration >= 0.0 &&
+           event_.duration <= kLongest_us;
   }
 
   void add_span() {
@@ -108,6 +125,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   }
 
   std::map<std::int64_t, std::int64_t> spans_of_;
+  std::int64_t events_ = 0;
   int depth_ = 0;
   bool in_events_ = false;
   std::string key_;
@@ -141,13 +159,10 @@ std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
   if (reader.trace.layers.size() > kMostLayers) {
     return refuse(fmt::format("expected at most {} layers", kMostLayers));
   }
+  if (!reader.problem.empty()) return refuse(reader.problem);
   if (!is_whole) {
     return refuse(
         fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));
-  }
-  if (reader.left_out > 0) {
-    refuse(fmt::format("{} left out: no number as ts or dur",
-                       base::counted(reader.left_out, "event")));
   }
   if (!reader.has_events) return refuse("expected the trace of a run, found no traceEvents");
   for (auto& [name, seconds] : reader.trace.layers) seconds /= std::max(reader.steps, 1.0);

@@ -60,6 +60,9 @@ void require_sums(const Manifest& manifest) {
     }
     samples += part.samples;
     bytes += part.bytes;
+    if (samples > kMost || bytes > kMost) {
+      throw base::DataError(fmt::format("expected at most {} samples and bytes in all", kMost));
+    }
   }
   if (samples == manifest.samples && bytes == manifest.bytes) return;
   throw base::DataError(

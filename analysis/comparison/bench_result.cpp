@@ -18,6 +18,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kFewestSteps = 3;
+/// Of times in seconds and of counts, so that products and quotients of a few are finite.
+constexpr double kLeast = 1e-12, kMost = 1e12;
+constexpr double kMostLayer_ms = kMost * base::kMsPerSecond;
 constexpr std::array kConditions = {"workload",         "batch_per_rank", "ranks",
                                     "threads_per_rank", "precision",      "image_size",
                                     "classes",          "bn_group_size",  "recompute"};
@@ -27,12 +30,16 @@ constexpr std::array kConditions = {"workload",         "batch_per_rank", "ranks
       fmt::format("{}: {}; expected what trainmark bench --json writes", name, what));
 }
 
+bool is_positive(const json& value) {
+  return value.is_number() && value.get<double>() >= kLeast && value.get<double>() <= kMost;
+}
+
 double positive(const json& object, const char* key, const std::string& name) {
   const auto found = object.find(key);
   if (found == object.end()) refuse(name, fmt::format("/{} is missing", key));
-  if (!found->is_number() || !(found->get<double>() > 0.0)) {
-    refuse(name,
-           fmt::format("/{}: must be a positive number, got {}", key, base::brief_json(*found)));
+  if (!is_positive(*found)) {
+    refuse(name, fmt::format("/{}: must be a positive number from {:g} to {:g}, got {}", key,
+                             kLeast, kMost, base::brief_json(*found)));
   }
   return found->get<double>();
 }
@@ -44,8 +51,10 @@ std::vector<double> step_times(const json& result, const std::string& name) {
   }
   std::vector<double> times;
   for (const json& time : result.at(place)) {
-    if (!time.is_number() || !(time.get<double>() > 0.0)) {
-      refuse(name, "/step_s/times: must hold positive numbers, got " + base::brief_json(time));
+    if (!is_positive(time)) {
+      refuse(name,
+             fmt::format("/step_s/times: must hold positive numbers from {:g} to {:g}, got {}",
+                         kLeast, kMost, base::brief_json(time)));
     }
     times.push_back(time.get<double>());
   }
@@ -66,9 +75,12 @@ LayerTimes layer_times(const json& result, const std::string& name) {
     const auto number = [&](const char* key) {
       const bool has = layer.is_object() && layer.contains(key) && layer[key].is_number();
       if (!has) refuse(name, fmt::format("/layers: must have numbers {}, got none", key));
-      const double ms = layer[key].get<double>();
-      if (ms < 0.0) refuse(name, fmt::format("/layers: {}: must not be negative, got {}", key, ms));
-      return ms * base::kMillisecond;
+      const auto value = layer[key].get<double>();
+      if (!(value >= 0.0 && value <= kMostLayer_ms)) {
+        refuse(name, fmt::format("/layers: {}: must be from 0 to {:g}, got {:g}", key,
+                                 kMostLayer_ms, value));
+      }
+      return value * base::kMillisecond;
     };
     const double both = number("forward_ms") + number("backward_ms");
     const auto called = layer.find("name");
@@ -116,12 +128,6 @@ BenchResult parse_bench(std::string_view text, const std::string& name) {
   bench.layers = layer_times(result, name);
   bench.samples_per_step =
       positive(result, "batch_per_rank", name) * positive(result, "ranks", name);
-  // Rates beyond these would make ratios that are no numbers.
-  constexpr double kLeast = 1e-15, kMost = 1e15;
-  const double rate = bench.samples_per_s();
-  if (!(rate >= kLeast && rate <= kMost)) {
-    refuse(name, fmt::format("its steps are {} samples/s, which no machine is", rate));
-  }
   for (const char* const condition : kConditions) {
     const auto found = result.find(condition);
     if (found != result.end()) bench.conditions[condition] = base::brief_json(*found);

@@ -73,6 +73,7 @@ struct Report {
 
   Spread seconds(Subsystem subsystem) const;
   Spread wall_s() const;
+  /// The sum over the ranks, at most what fits: a file may claim any counts.
   std::int64_t total(Counter counter) const;
 };
 

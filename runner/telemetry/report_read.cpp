@@ -228,8 +228,12 @@ Spread Report::wall_s() const {
 }
 
 std::int64_t Report::total(Counter counter) const {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t sum = 0;
-  for (const RankReport& rank : ranks) sum += rank.counters.at(static_cast<std::size_t>(counter));
+  for (const RankReport& rank : ranks) {
+    const std::int64_t count = rank.counters.at(static_cast<std::size_t>(counter));
+    sum = count > kMost - sum ? kMost : sum + count;
+  }
   return sum;
 }
 

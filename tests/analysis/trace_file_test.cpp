@@ -53,17 +53,16 @@ TEST(TraceSpans, AreTheScopesOfEachRank) {
   EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 5.5e-6);
 }
 
-TEST(TraceSpans, AreLeftOutWithoutTimes) {
+TEST(TraceFile, IsRefusedWhereATimeIsText) {
   const base::TemporaryDirectory folder;
   std::string text = kTrace;
   text.replace(text.find("4.5"), 3, "\"five\"");
   folder.write("result_1.trace.json", text);
   std::vector<analysis::Finding> findings;
-  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
-  EXPECT_DOUBLE_EQ(trace.layers.at("conv1"), 1e-6 / 4);
+  EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_THAT(findings[0].text,
-              HasSubstr("result_1.trace.json: 1 event left out: no number as ts or dur"));
+              HasSubstr("/traceEvents/2: expected numbers as ts and dur, found text"));
 }
 
 TEST(TraceFile, OfAnotherProgramIsNamed) {
@@ -110,6 +109,23 @@ TEST(Trace, OfNoEventsIsEmpty) {
   const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
   EXPECT_TRUE(trace.layers.empty());
   EXPECT_TRUE(trace.spans.empty());
+}
+
+TEST(Trace, OfTimesThatCannotBeIsAFinding) {
+  const base::TemporaryDirectory folder;
+  for (const char* const times :
+       {R"("ts":0,"dur":-2)", R"("ts":1.7e308,"dur":1.7e308)", R"("ts":-1e300,"dur":2)"}) {
+    for (const char* const category : {"scope", "layer"}) {
+      folder.write("result_1.trace.json",
+                   std::string(R"({"traceEvents":[{"name":"a"},{"name":"input","cat":")") +
+                       category + "\"," + times + "}]}");
+      std::vector<analysis::Finding> findings;
+      EXPECT_FALSE(read_trace_of(folder.path() / "result_1.txt", findings));
+      ASSERT_EQ(findings.size(), 1u) << times;
+      EXPECT_THAT(findings[0].text,
+                  HasSubstr("result_1.trace.json: /traceEvents/1: expected ts from -1e+18"));
+    }
+  }
 }
 
 TEST(Trace, ThatIsNoFileIsAFinding) {

@@ -15,7 +15,8 @@ namespace {
 
 void compare(const analysis::submission::ReferenceSet& set) {
   for (const double batch_size : {1.0, 256.0, 1e6}) {
-    const analysis::submission::RcpRun run{"result_0.txt", set.benchmark, batch_size, 3.0, {}};
+    const analysis::submission::RcpRun run{"result_0.txt", set.benchmark, batch_size,
+                                           true,           3.0,           {}};
     const std::vector<analysis::submission::RcpRun> runs(5, run);
     for (const auto& era : analysis::submission::rcp_eras()) {
       const auto result = analysis::submission::test_convergence(
@@ -30,7 +31,7 @@ void compare(const analysis::submission::ReferenceSet& set) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string problem;
-  const auto factor = analysis::scaling_factor(text, problem);
+  const auto factor = analysis::read_scaling_factor(text, problem);
   fuzz::require(factor.has_value() == problem.empty());
   try {
     for (const auto& set :

@@ -167,6 +167,13 @@ TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
       manifest.samples = 4;
       write_manifest(left, manifest);
     }
+    // Sums of 64 bits, which are 0 again after 2^14 such parts.
+    Manifest vast = read_manifest(left);
+    vast.parts.assign(1 << 14, {"a", "b", std::int64_t{1} << 50, 0, ""});
+    vast.samples = vast.bytes = 0;
+    write_manifest(left, vast);
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
+                HasSubstr("expected at most 1125899906842624 samples and bytes in all"));
     fs::resize_file(left + "/manifest.json", std::uintmax_t{1} << 32);  // a sparse file
     EXPECT_THAT(base::thrown_message<base::DataError>([&] { read_manifest(left); }),
                 HasSubstr("found 4294967296"));

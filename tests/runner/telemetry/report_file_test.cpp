@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
@@ -101,6 +102,13 @@ TEST(ReportFile, SpreadsFiguresOverTheRanks) {
   EXPECT_EQ(forward.max_rank, 2);
   EXPECT_EQ(report.wall_s().max, 9.0);
   EXPECT_EQ(report.total(Counter::kTrainSamples), 60);
+}
+
+TEST(ReportFile, AddsUpAnyCounts) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  Json report = valid();
+  for (Json& rank : report["ranks"]) rank["counters"]["train_samples"] = kMost;
+  EXPECT_EQ(parse_report(report.dump(), "t.json").total(Counter::kTrainSamples), kMost);
 }
 
 TEST(ReportFile, CarriesADefinitionForEveryFigure) {
