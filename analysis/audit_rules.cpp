@@ -61,6 +61,10 @@ constexpr std::array kRules = {
     AuditRule{Rule::kMetadataNotObject, "metadata-not-an-object", kNote,
               "Records carry metadata that is not a JSON object, so nothing in it can be read.",
               kFormat, "Log {} where there is nothing to say."},
+    AuditRule{Rule::kMemberRepeated, "member-repeated", kWarning,
+              "A record has a member twice, such as two values; the last one counts, as in the "
+              "official tools.",
+              kOwn, "Write each member of a record once."},
     AuditRule{Rule::kEventTypeWrong, "event-type-wrong", kNote,
               "Records of a key have another event_type than the key's name implies.",
               "mlcommons/logging, mllog: start, end and event; no official tool reads it",

@@ -25,6 +25,7 @@ enum class Rule : std::uint8_t {
   kMetricNotNumber,
   kOwnTargetDamaged,
   kMetadataNotObject,
+  kMemberRepeated,
   kEventTypeWrong,
   kEventTypeMissing,
   // how a run began and ended

@@ -9,6 +9,7 @@
 #include "analysis/key_roles.h"
 #include "analysis/log_clocks.h"
 #include "analysis/seed_record.h"
+#include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -183,6 +184,9 @@ void LogCollector::Work::note_form(const mllog::Record& record, const KeyRole* r
   } else if (role && !is_expected) {
     count(log_.oddities.wrong_event_types[std::string(record.key)], record, type);
   }
+  if (!record.repeated.empty()) {
+    count(log_.oddities.repeated_members[std::string(record.key)], record, record.repeated);
+  }
   if (!record.metadata.is_object()) {
     count(log_.oddities.odd_metadata, record,
           record.metadata.is_absent() ? "none" : record.metadata.text().substr(0, kShownBytes));
@@ -354,9 +358,10 @@ void LogCollector::Work::finish() {
                 fmt::format("{} records are lost: another one follows on the same line, first here",
                             swallowed_));
   }
-  for (const auto& [key, seen] : log_.oddities.not_finite) {
+  for (const auto& [key, seen] : odd.not_finite) {
+    const std::string records = base::counted(seen.count, "record");
     add_finding(Rule::kValueNotFinite, seen.first,
-                fmt::format("{} is not finite in {} records, first here", key, seen.count));
+                key + " is not finite in " + records + ", first here");
   }
   if (log_.records > 0) return;
   constexpr char kUtf16[] = " in UTF-8, found UTF-16: convert it by iconv -f UTF-16 -t UTF-8";
@@ -364,17 +369,6 @@ void LogCollector::Work::finish() {
       Rule::kNoRecords, {},
       "expected lines with ':::MLLOG '" +
           (reader_.is_utf16() ? kUtf16 : fmt::format(", found none in {} lines", reader_.lines())));
-}
-
-const Mark* ParsedLog::first(const std::string& key) const {
-  const std::vector<Mark>& of_key = all(key);
-  return of_key.empty() ? nullptr : &of_key.front();
-}
-
-const std::vector<Mark>& ParsedLog::all(const std::string& key) const {
-  static const std::vector<Mark> none;
-  const auto found = marks.find(key);
-  return found == marks.end() ? none : found->second;
 }
 
 LogCollector::LogCollector(const mllog::RecordReader& reader)

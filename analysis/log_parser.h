@@ -78,6 +78,7 @@ struct LogOddities {
   std::map<std::string, Tally> object_metrics;     ///< by key: evaluations that are objects
   std::map<std::string, Tally> without_epoch_num;  ///< by key
   std::map<std::string, Place> repeats;            ///< of one-time keys: the second record
+  std::map<std::string, Tally> repeated_members;   ///< by key
   Tally no_event_type, odd_metadata, zero_times;
   /// The first record whose time_ms is below, in and above the range of milliseconds since 1970.
   Place small_time, calendar_time, large_time;

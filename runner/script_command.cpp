@@ -263,13 +263,13 @@ void declare_script(CLI::App& app, ScriptOptions& options) {
                              "Slurm: ask whether and when such a job would start (--test-only)");
   app.add_flag("--submit", options.submit, "submit the job; prints its number")->excludes(check);
   app.add_option("LAUNCHER_OPTIONS", request.starter_options,
-                 "behind --: options for the launcher, such as -- --mca btl tcp,self");
+                 "after --: options for the launcher, such as -- --mca btl tcp,self");
 }
 
 void check_words(const ScriptOptions& options) {
   if (!options.request.starter_options.empty() &&
       options.request.starter_options.front().rfind('-', 0) != 0) {
-    throw base::ConfigError("script: expected options for the launcher behind --, got '" +
+    throw base::ConfigError("script: expected options for the launcher after --, got '" +
                             options.request.starter_options.front() + "'");
   }
   if (options.check && options.request.scheduler != Scheduler::kSlurm) {

@@ -6,6 +6,7 @@
 
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
+#include "runner/base/printable.h"
 #include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
@@ -42,9 +43,9 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
   const bool only_zeros = odd.zero_times.count > 0 && odd.small_time.line > 0 &&
                           odd.small_time.line == odd.zero_times.first.line;
   if (odd.zero_times.count > 0) {
-    findings.add_finding(
-        Rule::kTimeZero, odd.zero_times.first,
-        fmt::format("time_ms is 0 or less in {} records, first here", odd.zero_times.count));
+    findings.add_finding(Rule::kTimeZero, odd.zero_times.first,
+                         fmt::format("time_ms is 0 or less in {}, first here",
+                                     base::counted(odd.zero_times.count, "record")));
   }
   if (input.facts.mixed_clocks && !only_zeros) {
     findings.add_finding(Rule::kTwoClocks, second_clock(odd),
@@ -52,7 +53,8 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
   } else if (!input.facts.mixed_clocks && input.facts.max_reversal_ms > kHarmlessMs) {
     findings.add_finding(
         Rule::kTimeGoesBack, odd.largest_reversal,
-        fmt::format("time goes back in {} places, by up to {} here", input.facts.time_reversals,
+        fmt::format("time goes back in {}, by up to {} here",
+                    base::counted(input.facts.time_reversals, "place"),
                     duration_text(input.facts.max_reversal_ms / base::kMsPerSecond)));
   }
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/audit/parts.h"
+#include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -54,9 +55,9 @@ void audit_advance(const AuditInput& input, AuditFindings& findings) {
 
 void audit_numbering(const AuditInput& input, AuditFindings& findings) {
   for (const auto& [key, seen] : input.log.oddities.without_epoch_num) {
-    findings.add_finding(
-        Rule::kEpochNumberMissing, seen.first,
-        fmt::format("{} has no metadata {} in {} records, first here", key, seen.what, seen.count));
+    findings.add_finding(Rule::kEpochNumberMissing, seen.first,
+                         fmt::format("{} has no metadata {} in {}, first here", key, seen.what,
+                                     base::counted(seen.count, "record")));
   }
   const bool ordinal = input.benchmark &&
                        input.evaluation()->counts == mllog::PositionUnit::kEpochs &&
@@ -113,8 +114,8 @@ void audit_metric(const AuditInput& input, AuditFindings& findings) {
   const auto add_odd_metric = [&](const std::string& key, const Tally& seen,
                                   std::string_view what) {
     findings.add_finding(Rule::kMetricNotNumber, seen.first,
-                         fmt::format("{}: expected a number, found {} in {} records, first here",
-                                     key, what, seen.count));
+                         fmt::format("{}: expected a number, found {} in {}, first here", key, what,
+                                     base::counted(seen.count, "record")));
   };
   if (wants_numbers) {
     for (const auto& [key, seen] : input.log.oddities.odd_metrics)

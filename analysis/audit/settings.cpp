@@ -9,6 +9,7 @@
 
 #include "analysis/audit/parts.h"
 #include "analysis/numbers.h"
+#include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/python_json.h"
 
@@ -169,9 +170,14 @@ void audit_throughput(const AuditInput& input, AuditFindings& findings) {
 void audit_form(const AuditInput& input, AuditFindings& findings) {
   const LogOddities& odd = input.log.oddities;
   for (const auto& [key, seen] : odd.wrong_event_types) {
-    findings.add_finding(
-        Rule::kEventTypeWrong, seen.first,
-        fmt::format("{} has event_type {} in {} records, first here", key, seen.what, seen.count));
+    findings.add_finding(Rule::kEventTypeWrong, seen.first,
+                         fmt::format("{} has event_type {} in {}, first here", key, seen.what,
+                                     base::counted(seen.count, "record")));
+  }
+  for (const auto& [key, seen] : odd.repeated_members) {
+    findings.add_finding(Rule::kMemberRepeated, seen.first,
+                         fmt::format("{} has its {} twice in {}, first here; the last one counts",
+                                     key, seen.what, base::counted(seen.count, "record")));
   }
   if (odd.no_event_type.count > 0) {
     findings.add_finding(Rule::kEventTypeMissing, odd.no_event_type.first,

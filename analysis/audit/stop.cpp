@@ -68,7 +68,7 @@ void audit_evaluations_after_stop(const AuditInput& input, const Mark& stop,
   const bool decides = best && !input.facts.at_target && input.facts.target->parts.size() == 1 &&
                        input.facts.target->main().met_by(*best);
   findings.add_finding(Rule::kEvaluationAfterStop, behind.first,
-                       fmt::format("{} evaluations behind run_stop do not count{}{}; first here",
+                       fmt::format("{} evaluations after run_stop do not count{}{}; first here",
                                    behind.count, best ? fmt::format(", best {}", *best) : "",
                                    decides ? ": the target is met only after the run" : ""));
 }
@@ -85,7 +85,7 @@ void audit_evaluations_at_stop(const AuditInput& input, const Mark& stop, AuditF
     if (behind_in_file == later) continue;
     if (seen.count++ == 0) {
       seen.first = one.place;
-      seen.what = behind_in_file ? "behind run_stop in the file, not later in time"
+      seen.what = behind_in_file ? "after run_stop in the file, not later in time"
                                  : "later than run_stop in time, before it in the file";
     }
     decides = decides || i == input.facts.at_target;
@@ -133,9 +133,9 @@ void audit_stop(const AuditInput& input, AuditFindings& findings) {
   const Tally late = trained_outside(
       input.log, [&](const Mark& mark) { return is_after(mark.order, mark.time_ms, *stop); });
   if (late.count > 0) {
-    findings.add_finding(Rule::kTrainingAfterStop, late.first,
-                         fmt::format("{} of {} epochs or blocks behind run_stop, first here",
-                                     late.what, late.count));
+    findings.add_finding(
+        Rule::kTrainingAfterStop, late.first,
+        fmt::format("{} of {} epochs or blocks after run_stop, first here", late.what, late.count));
   }
 }
 

@@ -168,7 +168,7 @@ std::string OldRecords::read_mll(std::string_view rest, std::int64_t column, Rec
   const std::string_view old_key = take_while(text, is_key);
   if (old_key.empty()) return "has no key, but " + shown(text);
   if (text.starts_with(' ')) text.remove_prefix(1);
-  if (!text.starts_with(':')) return "must have a colon behind the key, got " + shown(text);
+  if (!text.starts_with(':')) return "must have a colon after the key, got " + shown(text);
   text = without_blanks(text.substr(1));
   const std::string reason =
       read_value(text, column + static_cast<std::int64_t>(text.data() - rest.data()));
@@ -192,7 +192,7 @@ std::string OldRecords::read_mlp(std::string_view rest, std::int64_t column, Rec
   }
   const std::size_t close = text.find(") ");
   if (!text.starts_with('(') || close == std::string_view::npos) {
-    return "must have (FILE:LINE) behind the seconds, got " + shown(text);
+    return "must have (FILE:LINE) after the seconds, got " + shown(text);
   }
   const std::string_view place = text.substr(1, close - 1);
   text.remove_prefix(close + 2);
@@ -200,7 +200,7 @@ std::string OldRecords::read_mlp(std::string_view rest, std::int64_t column, Rec
   if (old_key.empty()) return "has no key, but " + shown(text);
   text = without_blanks(text);
   if (!text.empty() && text.front() != ':') {
-    return "must have a colon behind the key, got " + shown(text);
+    return "must have a colon after the key, got " + shown(text);
   }
   if (!text.empty()) text = without_blanks(text.substr(1));
   benchmark_ = benchmark;

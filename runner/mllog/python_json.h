@@ -107,7 +107,8 @@ struct WantedMember {
   explicit WantedMember(std::string_view its_name) : name(its_name) {}
 
   std::string_view name;
-  JsonText value;
+  JsonText value;                              ///< of the last one of this name
+  bool repeats = false;                        ///< there are several
   std::size_t inner_begin = 0, inner_end = 0;  ///< range of its own members in `inner`
 };
 

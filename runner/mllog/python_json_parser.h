@@ -102,7 +102,7 @@ class PythonJsonParser {
     if (last == nullptr) return {};
     const char* const rest = after_blanks(last);
     if (rest != end_) {
-      fail(rest, "text behind the value");
+      fail(rest, "text after the value");
       return {};
     }
     return between(first, last);

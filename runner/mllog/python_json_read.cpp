@@ -35,6 +35,7 @@ class FindWanted {
     }
     for (WantedMember& one : wanted_) {
       if (!member.is_named(one.name)) continue;
+      one.repeats = !one.value.is_absent();
       one.value = member.value;  // the last duplicate wins
       one.inner_begin = inner_begin_;
       one.inner_end = inner_.size();

@@ -24,8 +24,9 @@ struct Record {
   JsonText value;
   JsonText metadata;  ///< may be another kind than an object
   LogFormat format = LogFormat::kMllog;
-  bool has_time = true;    ///< false: an older format's time 0, which means unknown
-  std::string_view fault;  ///< why MLCommons' parser refuses the line; "" if it does not
+  std::string_view repeated;  ///< a member that it has twice, of which the last counts; or ""
+  bool has_time = true;       ///< false: an older format's time 0, which means unknown
+  std::string_view fault;     ///< why MLCommons' parser refuses the line; "" if it does not
 };
 
 /// The unit in which `time` counts from 1970, if it lies between September 2001 and 2096: "s",

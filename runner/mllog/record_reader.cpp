@@ -259,6 +259,10 @@ std::string RecordReader::fill(std::string_view payload, Record& record) {
   if (key.value.is_absent()) return "has no key";
   if (!key.value.is_string()) return "key must be a string, got " + shown(key.value);
   record.time_ms = *time_ms;
+  record.repeated = "";
+  for (const WantedMember& one : wanted) {
+    if (one.repeats) record.repeated = one.name;
+  }
   record.key = text_of(key.value, key_);
   if (type.value.is_string()) record.event_type = text_of(type.value, event_type_);
   record.value = value.value;

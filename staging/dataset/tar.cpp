@@ -160,7 +160,7 @@ bool TarWalker::pass_end_mark(std::int64_t mark) {
     position_ = at;
     if (is_tar_header(found)) return true;
     if (at >= record_end) {
-      fail(at, fmt::format("expected nothing but another archive behind the end mark at {}, found "
+      fail(at, fmt::format("expected nothing but another archive after the end mark at {}, found "
                            "other bytes",
                            mark));
     }

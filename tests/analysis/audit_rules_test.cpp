@@ -103,6 +103,9 @@ void add_reading(std::map<std::string, Spoilt>& all) {
   all["metric-not-a-number"] = spoilt([](Log& log) { set(log, "eval_error", "0.5"); });
   all["own-target-damaged"] = spoilt(
       [](Log& log) { log.insert_before("run_start", own_log::record(950, "quality_target")); });
+  std::string twice = clean().text();
+  twice.insert(twice.find("\"value\""), "\"value\": 1, ");
+  all["member-repeated"] = text(twice);
   all["metadata-not-an-object"] = spoilt([](Log& log) { log["cache_clear"]["metadata"] = ""; });
   all["event-type-wrong"] = spoilt([](Log& log) {
     log.each("epoch_stop", [](json& one) { one["event_type"] = "POINT_IN_TIME"; });

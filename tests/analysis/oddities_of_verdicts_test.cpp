@@ -132,7 +132,7 @@ TEST(Oddity8, WhatComesBehindRunStopDoesNotCount) {
   EXPECT_EQ(run.facts.evaluations.size(), 3u);
   EXPECT_DOUBLE_EQ(*run.facts.final_quality, 0.03);
   EXPECT_DOUBLE_EQ(*run.facts.progress.epochs_run, 3.0);
-  EXPECT_THAT(found(run, "evaluation-after-stop").text, HasSubstr("7 evaluations behind run_stop"));
+  EXPECT_THAT(found(run, "evaluation-after-stop").text, HasSubstr("7 evaluations after run_stop"));
   EXPECT_EQ(found(run, "evaluation-after-stop").line, log.line("eval_error", 3));
   EXPECT_EQ(found(run, "training-after-stop").line, log.line("epoch_start", 3));
 }

@@ -159,7 +159,7 @@ constexpr Known kKnown[] = {
     {"training_v1.1/Graphcore/results/ipu-pod16-TF1/resnet/result_0.txt", "run-stop-value",
      "success"},
     {"hpc_v3.0/HPE+LBNL/results/perlmutter_128x4/strong/cosmoflow/result_1.txt",
-     "evaluation-after-stop", "7 evaluations behind run_stop"},
+     "evaluation-after-stop", "7 evaluations after run_stop"},
     {"hpc_v3.0/HPE+LBNL/results/perlmutter_128x4/strong/cosmoflow/result_1.txt",
      "training-after-stop", "epoch_start of 7 epochs"},
     {"training_v0.7/NVIDIA/results/dgxa100_ngc20.06_merlin_hugectr/dlrm/result_0.txt", "two-clocks",

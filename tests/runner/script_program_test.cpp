@@ -73,7 +73,7 @@ TEST_F(ScriptCommand, ReadsTheConfigurationAsRunDoes) {
   refused(std::string("slurm ") + kRun + "--time 01:60:00", "--time: expected minutes");
   refused(std::string("moab ") + kRun, "SCHEDULER: expected one of slurm, pbs, lsf, flux");
   refused(std::string("slurm ") + kRun + "--together", "--together: only for a set");
-  refused(std::string("slurm ") + kRun + "more", "expected options for the launcher behind --");
+  refused(std::string("slurm ") + kRun + "more", "expected options for the launcher after --");
   refused("slurm " + std::string(kRun) + "--set staging.mode=none --scratch /scratch",
           "--scratch: this configuration stages nothing");
   refused(std::string("pbs ") + kRun + "--check", "--check: only Slurm");

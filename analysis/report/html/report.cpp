@@ -304,7 +304,7 @@ std::string report_html(const Report& report) {
   page += fmt::format("</style>\n</head>\n<body>\n<header><h1>{}</h1>\n", html_text(title(report)));
   page += "<p class=\"quiet\">trainmark analyze</p></header>\n<main>\n";
   page +=
-      "<noscript><p class=\"nocharts\">Charts need scripts; every chart's figures stand in the "
+      "<noscript><p class=\"nocharts\">Charts need scripts; every chart's figures are in the "
       "table beneath it.</p></noscript>\n";
   if (report.runs.size() == 1) {
     page += cards(report.runs.front());

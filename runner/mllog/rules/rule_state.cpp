@@ -119,7 +119,7 @@ class Application {
       case Check::Kind::kAfter:
         return ", but none stands before it";
       case Check::Kind::kBefore:
-        return fmt::format(", but one stands in line {}", other(check).first_line);
+        return fmt::format(", but one is in line {}", other(check).first_line);
       default:
         return fmt::format(", got {:.3f}",
                            (record_.time_ms - other(check).earliest_ms) / kMsPerMinute);

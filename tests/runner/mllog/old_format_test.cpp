@@ -112,7 +112,7 @@ TEST(Training05, SaysWhatIsWrongWithALine) {
   EXPECT_THAT(reason_of(":::MLPv0.5.0 resnet 1541710832.1 a.py x"), HasSubstr("(FILE:LINE)"));
   EXPECT_THAT(reason_of(begin), HasSubstr("(FILE:LINE)"));
   EXPECT_THAT(reason_of(begin + "="), HasSubstr("has no key, but ="));
-  EXPECT_THAT(reason_of(begin + "seed 4"), HasSubstr("colon behind the key, got 4"));
+  EXPECT_THAT(reason_of(begin + "seed 4"), HasSubstr("colon after the key, got 4"));
   EXPECT_THAT(reason_of(begin + "seed: [1, "), HasSubstr("not valid JSON at column 52"));
 }
 
@@ -182,7 +182,7 @@ TEST(Training06, SaysWhatIsWrongWithALine) {
   EXPECT_THAT(reason_of(":::MLL "), HasSubstr("seconds, got nothing"));
   EXPECT_THAT(reason_of(":::MLL 1.5 : {}"), HasSubstr("has no key"));
   EXPECT_THAT(reason_of(":::MLL 1.5 glob[2019-06-18]"),
-              HasSubstr("colon behind the key, got [2019"));
+              HasSubstr("colon after the key, got [2019"));
   EXPECT_THAT(reason_of(":::MLL 1.5 seed: {\"value\": 5"), HasSubstr("not valid JSON at column"));
   EXPECT_THAT(reason_of(":::MLL 1.5 seed: {'value"), HasSubstr("not valid JSON at column"));
   EXPECT_THAT(reason_of(":::MLL 1.5 seed:"), HasSubstr("not valid JSON at column"));

@@ -229,7 +229,7 @@ TEST(RecordReader, SaysWhereJsonBreaks) {
             "not valid JSON at column 13: expected a member name in double quotes");
   EXPECT_EQ(reason_of(R"(:::MLLOG {"a": 1)"), "not valid JSON at column 17: expected ',' or '}'");
   EXPECT_EQ(reason_of(R"(:::MLLOG {"a": 1} x)"),
-            "not valid JSON at column 19: text behind the value");
+            "not valid JSON at column 19: text after the value");
   EXPECT_EQ(reason_of(R"(:::MLLOG {"a")"), "not valid JSON at column 14: expected ':'");
   EXPECT_EQ(reason_of(R"(:::MLLOG {"a": })"), "not valid JSON at column 16: expected a value");
   EXPECT_EQ(reason_of(R"(:::MLLOG {"a": 01})"), "not valid JSON at column 17: expected ',' or '}'");
