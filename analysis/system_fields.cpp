@@ -112,8 +112,8 @@ void add_score(SystemFields& table) {
                    [](const SystemFacts& s) { return optional_value(s.scaling_factor); }});
   table.push_back({"score_min", "min",
                    "MLPerf score: as olympic_mean_min, but a run whose log breaks the rules of its "
-                   "round counts as failed; times scaling_factor (1 if absent); absent with fewer "
-                   "runs than runs_required",
+                   "round counts as failed; times scaling_factor (1 if absent); as in the official "
+                   "tools, runs fewer than runs_required have one, which no submission may use",
                    score_min});
   table.push_back({"olympic_files", "", "the runs in that mean, in order of time", olympic_files});
 }

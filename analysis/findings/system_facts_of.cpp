@@ -261,8 +261,7 @@ void score(std::vector<const SetMember*> by_time, const std::string& round, Syst
   const std::vector<const SetMember*> good = kept(by_time, system, round);
   system.olympic_mean_s = mean_time(good);
   std::erase_if(by_time, [](const SetMember* run) { return run->breaks_rules; });
-  std::vector<const SetMember*> scored;  // of fewer runs than the rules ask for, none
-  if (!system.lacks_runs()) scored = kept(std::move(by_time), system, round);
+  const std::vector<const SetMember*> scored = kept(std::move(by_time), system, round);
   system.score_s = mean_time(scored);
   for (const SetMember* run : scored) system.score_files.push_back(run->file_name);
   if (good.empty()) return;

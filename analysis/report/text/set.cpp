@@ -113,7 +113,7 @@ void write_system(TextPage& page, const SystemReport& system) {
   }
   text += figure(page, facts, "runs_required", "MLPerf asks for");
   text += figure(page, facts, "score_min", "score");
-  if (facts.lacks_runs() && !facts.weak) text += "; no score of fewer runs";
+  if (facts.lacks_runs() && !facts.weak) text += "; no valid score of fewer runs";
   text += figure(page, facts, "ttt_mean_s", "mean");
   text += figure(page, facts, "ttt_stdev_s", "standard deviation");
   text += figure(page, facts, "epochs_mean", "on average");
