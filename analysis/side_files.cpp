@@ -73,7 +73,7 @@ json side_object(std::string_view text, std::string& problem) {
   if (const auto* const fault = std::get_if<mllog::JsonFault>(&parsed)) {
     const std::string encoding = base::other_encoding(text);
     problem = fmt::format("{}: not valid JSON: {}", place_in(text, fault->offset),
-                          encoding.empty() ? fault->reason : "found " + encoding);
+                          encoding.empty() ? fault->reason : "expected UTF-8, found " + encoding);
     return json::object();
   }
   json& value = std::get<json>(parsed);

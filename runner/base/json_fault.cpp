@@ -76,12 +76,12 @@ std::string other_encoding(std::string_view text) {
   const bool has_zeros = text.size() >= 4 && ((text[0] == '\0' && text[2] == '\0') ||
                                               (text[1] == '\0' && text[3] == '\0'));
   const bool is_utf16 = has_mark || (has_zeros && text.substr(0, 4) != "\0\0\0\0"sv);
-  return is_utf16 ? "UTF-16; save it as UTF-8" : "";
+  return is_utf16 ? "UTF-16; convert it, for example by iconv -f UTF-16 -t UTF-8" : "";
 }
 
 std::string explain_json_fault(std::string_view text, std::size_t at, std::string_view expected) {
   const std::string encoding = other_encoding(text);
-  if (!encoding.empty()) return "found " + encoding;
+  if (!encoding.empty()) return "expected UTF-8, found " + encoding;
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return fmt::format("expected {}, found an empty file", expected);
   }

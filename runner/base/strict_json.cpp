@@ -176,20 +176,9 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::vector<Frame> frames_;
 };
 
-/// JSON begins with an ASCII character, which UTF-16 and UTF-32 put beside a zero byte.
-void refuse_other_encodings(std::string_view text, const std::string& name) {
-  const bool has_mark = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-  const bool has_zero = text.size() > 1 && (text[0] == '\0') != (text[1] == '\0');
-  if (!has_mark && !has_zero) return;
-  throw DataError(name +
-                  ": expected JSON in UTF-8, found UTF-16 or UTF-32: convert it, for example "
-                  "by iconv -f UTF-16 -t UTF-8");
-}
-
 }  // namespace
 
 Json parse_strict_json(std::string_view text, const std::string& name, JsonComments comments) {
-  refuse_other_encodings(text, name);
   Builder builder(text, name);
   Json::sax_parse(CountedText(text.data(), builder.reached()),
                   CountedText(text.data() + text.size(), nullptr), &builder,

@@ -15,6 +15,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
+#include "runner/base/json_fault.h"
 
 namespace dataset {
 
@@ -32,11 +33,8 @@ void refuse_other_text(std::string_view text, const std::string& path) {
   if (text.starts_with("\xef\xbb\xbf")) {
     throw base::DataError(path + ": begins with a byte order mark; save it as UTF-8 without one");
   }
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-    throw base::DataError(path +
-                          ": expected UTF-8, found UTF-16: convert it, for example by iconv "
-                          "-f UTF-16 -t UTF-8");
-  }
+  const std::string encoding = base::other_encoding(text);
+  if (!encoding.empty()) throw base::DataError(path + ": expected UTF-8, found " + encoding);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(FileFormat, IsNamedByItsFirstBytes) {
   EXPECT_EQ(words(std::string(600, '\0')),
             "zeros, as a crash of the node or a file system leaves them");
   EXPECT_EQ(words("see README\n"), "text");
-  EXPECT_EQ(words("{\0\"\0a\0"sv), "UTF-16; save it as UTF-8");
+  EXPECT_EQ(words("{\0\"\0a\0"sv), "UTF-16; convert it, for example by iconv -f UTF-16 -t UTF-8");
   EXPECT_EQ(words(""), "an empty file");
   EXPECT_EQ(words("\x01\x02\x03\xf0"), "");
 }

@@ -161,7 +161,7 @@ TEST_F(Tar, SkipsOtherBytesBehindTheEndMarkOnlyWithinItsRecord) {
   EXPECT_EQ(members(filled + member("b.jpg", "2") + kEnd).size(), 2u);
   EXPECT_EQ(members(begun + std::string(20000, '\0') + "cut").size(), 1u);
   EXPECT_THAT(message(filled + std::string(512, 'x')),
-              HasSubstr("a.tar: offset 10240: expected nothing but another archive behind the end "
+              HasSubstr("a.tar: offset 10240: expected nothing but another archive after the end "
                         "mark at 1024, found other bytes"));
 }
 
