@@ -40,9 +40,9 @@ std::vector<std::string> doubts_about(const base::ObjectReader& reader) {
   for (const char* const key : {"validation", "test"}) {
     if (train.empty() || path_of(key) != train) continue;
     doubts.push_back(
-        fmt::format("{}/dataset/{}: is dataset.train, too: the quality will be that of "
+        fmt::format("{}/{}: is dataset.train, too: the quality will be that of "
                     "samples that were trained",
-                    reader.where(""), key));
+                    reader.where("dataset"), key));
   }
   return doubts;
 }

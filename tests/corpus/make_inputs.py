@@ -185,8 +185,12 @@ def make_descriptions():
 def telemetry():
     scopes = ["input", "augment", "forward", "backward", "optimizer", "exchange", "evaluation", "staging",
               "checkpoint", "logging", "other"]
+    counters = ["bytes_read", "bytes_staged", "bytes_sent", "flops", "train_samples", "eval_samples", "steps",
+                "exchange_total_ns", "skipped_samples", "flawed_samples"]
     rank = {"rank": 0, "host": "box", "node": 0, "threads": 2, "wall_s": 34.0,
-            "subsystems_s": {name: 34.0 if name == "other" else 0.0 for name in scopes}, "counters": {}, "peak_rss_bytes": 1000,
+            "subsystems_s": {name: 34.0 if name == "other" else 0.0 for name in scopes}, "counters": dict.fromkeys(counters, 0) | {"steps": 3},
+            "step_s": {"count": 3, "mean": 9.0, "min": 9.0, "p50": 9.0, "p90": 9.0, "p99": 9.0, "max": 9.0},
+            "peak_rss_bytes": 1000,
             "scopes": 10, "scope_cost_s": 0.001}
     return {"schema": 1, "workload": "cosmoflow", "ranks": [rank], "provenance": {}}
 
