@@ -359,8 +359,8 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
   Trial other(world_, config);
   EXPECT_THAT(base::thrown_message<base::DataError>(
                   [&] { other.workload().load_weights(staging::H5StateReader(path)); }),
-              HasSubstr("dense_1/kernel:0: expected floating point of shape [24, 9], found [24, "
-                        "8]"));
+              HasSubstr("dense_1/kernel:0: expected floating point of shape [24, 9], found "
+                        "float32 of shape [24, 8]"));
 }
 
 TEST_F(CosmoFlowWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
