@@ -21,12 +21,6 @@ using nlohmann::json;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-std::string place_in(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  return fmt::format("line {}, column {}", line, offset - before.rfind('\n'));  // npos + 1 is 0
-}
-
 /// Adds the members that the object `text` and the objects in it have twice. `text` is a part of
 /// `whole`; `path` is its own, with a slash at the end unless it is the whole.
 void add_repeated(std::string_view whole, std::string_view text, const std::string& path,
@@ -34,7 +28,8 @@ void add_repeated(std::string_view whole, std::string_view text, const std::stri
   std::vector<mllog::JsonMember> members;
   (void)mllog::scan_python_json(text, members);
   const auto place = [&](const mllog::JsonMember& member) {
-    return place_in(whole, static_cast<std::size_t>(member.quoted_name.data() - whole.data()));
+    return base::place_in_text(whole,
+                               static_cast<std::size_t>(member.quoted_name.data() - whole.data()));
   };
   std::map<std::string, const mllog::JsonMember*> seen;
   for (const mllog::JsonMember& member : members) {
@@ -72,7 +67,7 @@ json side_object(std::string_view text, std::string& problem) {
   std::variant<json, mllog::JsonFault> parsed = mllog::parse_python_json(text);
   if (const auto* const fault = std::get_if<mllog::JsonFault>(&parsed)) {
     const std::string encoding = base::other_encoding(text);
-    problem = fmt::format("{}: not valid JSON: {}", place_in(text, fault->offset),
+    problem = fmt::format("{}: not valid JSON: {}", base::place_in_text(text, fault->offset),
                           encoding.empty() ? fault->reason : "expected UTF-8, found " + encoding);
     return json::object();
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
@@ -37,7 +38,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   bool string(string_t& value) override {
     if (depth_ == kEvent && key_ == "name") event_.name = value;
     if (depth_ == kEvent && key_ == "cat") event_.category = value;
-    if (depth_ == kEvent && (key_ == "ts" || key_ == "dur")) event_.has_times = false;
+    if (key_ == "ts" || key_ == "dur") take(std::numeric_limits<double>::quiet_NaN());
     return true;
   }
   bool binary(binary_t&) override { return true; }
@@ -75,7 +76,6 @@ class TraceReader : public nlohmann::json_sax<json> {
     std::string name, category;
     double begin = 0.0, duration = 0.0;
     std::int64_t rank = 0;
-    bool has_times = true;
   };
 
   bool take(double value) {
@@ -88,17 +88,11 @@ class TraceReader : public nlohmann::json_sax<json> {
   }
   bool finish_event() {
     ++events_;
-    if (!event_.has_times) {
-      problem =
-          fmt::format("/traceEvents/{}: expected numbers as ts and dur, found text", events_ - 1);
-      return false;
-    }
     if (event_.category == "step") steps += 1.0;
     if ((event_.category == "layer" || event_.category == "scope") && !has_usable_times()) {
       problem = fmt::format(
           "/traceEvents/{}: expected ts from {:g} to {:g} and dur from 0 to {:g} microseconds, "
-          "found "
-          "{:g} and {:g}",
+          "found {:g} and {:g}",
           events_ - 1, -kLongest_us, kLongest_us, kLongest_us, event_.begin, event_.duration);
       return false;
     }

@@ -69,6 +69,12 @@ std::string found_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string place_in_text(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  return fmt::format("line {}, column {}", line, offset - before.rfind('\n'));  // npos + 1 is 0
+}
+
 std::string other_encoding(std::string_view text) {
   constexpr std::array kMarks = {"\xff\xfe"sv, "\xfe\xff"sv};
   const bool has_mark = std::any_of(kMarks.begin(), kMarks.end(),

@@ -162,11 +162,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   /// `consumed_bytes`: the number of bytes read; the last of them is the error's position.
   [[noreturn]] void fail(std::size_t consumed_bytes, const std::string& reason) const {
     const std::size_t at = std::min(consumed_bytes == 0 ? 0 : consumed_bytes - 1, text_.size());
-    const std::string_view before = text_.substr(0, at);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-    throw DataError(name_ + ": line " + std::to_string(line) + ", column " +
-                    std::to_string(at - line_start + 1) + ": " + reason);
+    throw DataError(name_ + ": " + place_in_text(text_, at) + ": " + reason);
   }
 
   std::string_view text_;

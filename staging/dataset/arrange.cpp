@@ -12,7 +12,6 @@
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
 #include "runner/base/printable.h"
-#include "runner/base/units.h"
 
 namespace dataset {
 namespace {

@@ -39,7 +39,6 @@ constexpr Signature kSignatures[] = {
     {"\x93NUMPY"sv, "a NumPy array"},
     {"\x80\x02"sv, "a Python pickle"},
     {"PAR1"sv, "a Parquet file"},
-    {"ustar"sv, "a tar archive", 257},
     {"version https://git-lfs"sv,
      "the pointer that Git LFS leaves; fetch the file by git lfs pull"},
     {"<!DOCTYPE"sv, "an HTML page, as a failed download leaves it"},

@@ -98,12 +98,11 @@ Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& n
   if (is_gzip(bytes)) return open_gzip(bytes, shape, name);
   if (is_h5(bytes)) return open_hdf5(bytes, shape, name);
   if (!is_tfrecord(bytes)) {
-    const std::string format = format_in_words(bytes.first(std::min(bytes.size(), kFormatBytes)));
+    const Bytes begin = bytes.first(std::min(bytes.size(), kFormatBytes));
     const bool is_named_h5 = name.ends_with(".hdf5") || name.ends_with(".h5");
-    if (is_named_h5 || !format.empty()) {
-      throw base::DataError(
-          fmt::format("{}: expected a sample in HDF5 or TFRecord, found {}", name,
-                      format.empty() ? fmt::format("{} other bytes", bytes.size()) : format));
+    if (is_named_h5 || !format_in_words(begin).empty()) {
+      throw base::DataError(fmt::format("{}: expected a sample in HDF5 or TFRecord, found {}", name,
+                                        found_in_words(begin, std::ssize(bytes))));
     }
   }
   return open_tfrecord(bytes, shape, name);

@@ -206,7 +206,7 @@ def make_run_files():
     beside("telemetry", "ranks_twice", json.dumps(dict(telemetry(), ranks=telemetry()["ranks"] * 2)))
     beside("telemetry", "escapes", whole.replace('"provenance": {}', '"provenance": {"machine": {"cpu_model": "\\u001b]0;title\\u0007CPU"}}'))
 
-    event = {"name": "forward", "cat": "subsystem", "ph": "X", "ts": 1.0, "dur": 5.0, "pid": 0, "tid": 0}
+    event = {"name": "forward", "cat": "scope", "ph": "X", "ts": 1.0, "dur": 5.0, "pid": 0, "tid": 0}
     trace = json.dumps({"traceEvents": [event]})
     beside("trace", "cut", trace[:-10])
     beside("trace", "times_as_text", trace.replace("5.0", '"five"'))
