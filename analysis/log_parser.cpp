@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "analysis/key_roles.h"
 #include "analysis/log_clocks.h"
 #include "analysis/seed_record.h"
+#include "runner/base/file_format.h"
 #include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
@@ -364,11 +366,11 @@ void LogCollector::Work::finish() {
                 key + " is not finite in " + records + ", first here");
   }
   if (log_.records > 0) return;
-  constexpr char kUtf16[] = " in UTF-8, found UTF-16: convert it by iconv -f UTF-16 -t UTF-8";
-  add_finding(
-      Rule::kNoRecords, {},
-      "expected lines with ':::MLLOG '" +
-          (reader_.is_utf16() ? kUtf16 : fmt::format(", found none in {} lines", reader_.lines())));
+  const std::string format = base::format_in_words(std::as_bytes(std::span(reader_.begin())));
+  const bool is_text = format.empty() || format == "text" || reader_.bytes() == 0;
+  add_finding(Rule::kNoRecords, {},
+              "expected lines with ':::MLLOG ', found " +
+                  (is_text ? fmt::format("none in {} lines", reader_.lines()) : format));
 }
 
 LogCollector::LogCollector(const mllog::RecordReader& reader)

@@ -17,9 +17,9 @@
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/file_format.h"
 #include "runner/base/replaced_file.h"
 #include "staging/dataset/file.h"
-#include "staging/dataset/file_format.h"
 #include "staging/output_file.h"
 
 namespace staging {
@@ -54,7 +54,7 @@ std::string known_format(const dataset::File& file) {
   if (size > kHeaderBytes && begin[kHeaderBytes] == '{') {
     return fmt::format("a safetensors file{}", kByHand);
   }
-  const std::string words = dataset::format_in_words(bytes.first(size));
+  const std::string words = base::format_in_words(bytes.first(size));
   if (begin.starts_with("\x89HDF"sv)) return "";  // damaged behind its signature
   if (begin.starts_with("PK"sv)) {
     return fmt::format("{}, as torch.save and numpy.savez write{}", words, kByHand);
@@ -206,8 +206,14 @@ bool H5File::has(const std::string& name) const {
 
 H5Dataset H5File::open(const std::string& name) const {
   if (!has(name)) throw base::DataError(fmt::format("{}: expected a dataset '{}'", path_, name));
-  H5Dataset dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT));
-  if (!dataset) fail(name, "cannot be opened");
+  const H5Properties access = dataset::within_this_file(H5P_DATASET_ACCESS);
+  H5Dataset dataset(H5Dopen2(id(), name.c_str(), access.get()));
+  if (!dataset) fail(name, "cannot be opened within this file");
+  const H5Properties creation(H5Dget_create_plist(dataset.get()));
+  if (H5Pget_layout(creation.get()) == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0) {
+    throw base::DataError(
+        fmt::format("{}: {}: expected values in this file, found them in others", path_, name));
+  }
   return dataset;
 }
 

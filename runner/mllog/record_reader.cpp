@@ -141,8 +141,8 @@ bool RecordReader::read_more() {
   if (in_.bad()) throw base::SystemError("the log cannot be read further");
   const auto got = static_cast<std::size_t>(in_.gcount());
   if (bytes_ == 0) {
-    const std::string_view begin(buffer_.get(), got);
-    is_utf16_ = begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff");
+    constexpr std::size_t kBegin = 64;
+    begin_.assign(buffer_.get(), std::min(got, kBegin));
   }
   filled_ += got;
   bytes_ += static_cast<std::int64_t>(got);

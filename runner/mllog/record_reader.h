@@ -40,8 +40,8 @@ class RecordReader {
   std::int64_t old_records() const { return old_records_; }
   /// Records that are lost because another one follows on the same line.
   std::int64_t swallowed_records() const { return swallowed_; }
-  /// Whether the file begins with the byte order mark of UTF-16, in which no token is found.
-  bool is_utf16() const { return is_utf16_; }
+  /// The file's first bytes, at most 64, by which a file is known that is no log.
+  std::string_view begin() const { return begin_; }
 
  private:
   void skip_other_lines();
@@ -68,9 +68,10 @@ class RecordReader {
                                                  ///< line
   std::optional<std::int64_t> too_long_column_;  ///< column of its token, if the record is too long
 
+  std::string begin_;
   OldRecords old_;
   std::optional<Record> pending_;  ///< returned by the following next()
-  bool has_new_records_ = false, has_benchmark_ = false, is_utf16_ = false;
+  bool has_new_records_ = false, has_benchmark_ = false;
 
   std::vector<JsonMember> members_;  ///< of the members that are objects
   std::string key_, event_type_;     ///< used if they must be decoded

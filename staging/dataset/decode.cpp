@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "runner/base/error.h"
+#include "runner/base/file_format.h"
 #include "staging/dataset/dataset.h"
-#include "staging/dataset/file_format.h"
 #include "staging/dataset/image_codecs.h"
 
 namespace dataset {
@@ -19,7 +19,7 @@ Format format_of(const std::vector<std::byte>& bytes, const std::string& name) {
   if (is(0, 0x89) && is(1, 'P') && is(2, 'N') && is(3, 'G')) return Format::kPng;
   throw base::DataError(
       fmt::format("{}: expected a JPEG or PNG image, found {}", name,
-                  found_in_words(bytes, static_cast<std::int64_t>(bytes.size()))));
+                  base::found_in_words(bytes, static_cast<std::int64_t>(bytes.size()))));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class LabelParser {
 
  private:
   std::int32_t id_at(std::int64_t value, std::size_t line) {
-    constexpr std::int64_t kMaxClasses = 1 << 24;
+    constexpr std::int64_t kMaxClasses = 1 << 20;  // each gets a name
     const std::int64_t first = options_.first_label;
     const std::int64_t count = ids_.empty() ? kMaxClasses : static_cast<std::int64_t>(ids_.size());
     if (value < first || value >= first + count) {

@@ -10,10 +10,10 @@
 #include <unordered_map>
 
 #include "runner/base/error.h"
+#include "runner/base/file_format.h"
 #include "runner/base/narrow.h"
 #include "staging/dataset/arrange.h"
 #include "staging/dataset/file.h"
-#include "staging/dataset/file_format.h"
 #include "staging/dataset/tar.h"
 
 namespace dataset {
@@ -125,7 +125,7 @@ class TarLister {
 void refuse_other_formats(const File& file) {
   std::vector<std::byte> head(kTarBlock);
   head.resize(static_cast<std::size_t>(file.read_some(0, head)));
-  const std::string format = format_in_words(head);
+  const std::string format = base::format_in_words(head);
   const bool is_whole = std::ssize(head) == kTarBlock;
   if (format.empty() || (is_whole && (is_tar_header(head.data()) || is_end_mark(head.data())))) {
     return;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/file_format.h"
 #include "staging/dataset/example.h"
-#include "staging/dataset/file_format.h"
 #include "staging/dataset/gzip.h"
 #include "staging/dataset/h5_array.h"
 #include "staging/dataset/tfrecord.h"
@@ -100,9 +100,9 @@ Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& n
   if (!is_tfrecord(bytes)) {
     const Bytes begin = bytes.first(std::min(bytes.size(), kFormatBytes));
     const bool is_named_h5 = name.ends_with(".hdf5") || name.ends_with(".h5");
-    if (is_named_h5 || !format_in_words(begin).empty()) {
+    if (is_named_h5 || !base::format_in_words(begin).empty()) {
       throw base::DataError(fmt::format("{}: expected a sample in HDF5 or TFRecord, found {}", name,
-                                        found_in_words(begin, std::ssize(bytes))));
+                                        base::found_in_words(begin, std::ssize(bytes))));
     }
   }
   return open_tfrecord(bytes, shape, name);

@@ -106,7 +106,15 @@ TEST(Facts, OfALogInUtf16NameTheEncoding) {
   const analysis::ParsedLog log = analysis::parse_log(folder.write("result_0.txt", utf16));
   ASSERT_EQ(log.findings.size(), 1u);
   EXPECT_EQ(log.findings[0].rule, "no-records");
-  EXPECT_THAT(log.findings[0].text, testing::HasSubstr("in UTF-8, found UTF-16: convert it"));
+  EXPECT_THAT(log.findings[0].text, testing::HasSubstr("found UTF-16; convert it"));
+}
+
+TEST(Facts, OfACompressedLogNameItsFormat) {
+  const base::TemporaryDirectory folder;
+  const analysis::ParsedLog log =
+      analysis::parse_log(folder.write("result_0.txt", "\x1f\x8b\x08\x08\x01"));
+  ASSERT_EQ(log.findings.size(), 1u);
+  EXPECT_EQ(log.findings[0].text, "expected lines with ':::MLLOG ', found a gzip file");
 }
 
 TEST(Facts, OfAnEmptyLogAreNone) {

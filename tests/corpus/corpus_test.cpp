@@ -36,6 +36,8 @@ struct Case {
   std::string title() const { return kind.at("kind").get<std::string>() + "/" + name; }
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.title(); }
+
 json kinds() { return json::parse(content(fs::path(kFolder) / "cases.json")); }
 
 std::vector<Case> cases() {

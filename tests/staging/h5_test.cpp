@@ -17,6 +17,7 @@
 namespace staging {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 namespace fs = std::filesystem;
@@ -102,7 +103,7 @@ TEST_F(H5, ReplacesNoDevice) {
                          "device"));
   EXPECT_THAT(base::thrown_message<base::SystemError>(
                   [&] { H5StateWriter writer(folder_.path().string()); }),
-              testing::EndsWith("found a folder"));
+              EndsWith("found a folder"));
   EXPECT_FALSE(fs::exists("/dev/null.part"));
 }
 
@@ -135,7 +136,7 @@ TEST_F(H5, RefusesFilesThatAreNotHdf5) {
               HasSubstr("cannot be opened"));
   EXPECT_THAT(base::thrown_message<base::SystemError>(
                   [&] { H5StateWriter writer((folder_.path() / "no" / "x.h5").string()); }),
-              testing::EndsWith("no/x.h5.part: cannot be created: No such file or directory"));
+              EndsWith("no/x.h5.part: cannot be created: No such file or directory"));
 }
 
 TEST_F(H5, FollowsNoLinkInTheWayOfItsUnfinishedFile) {
@@ -171,6 +172,32 @@ TEST_F(H5, ReadsDoublesOfOtherPrograms) {
   H5Sclose(space);
   H5Fclose(file);
   EXPECT_EQ(H5StateReader(path()).read("w", {2}), (std::vector<float>{0.5F, -2.0F}));
+}
+
+TEST_F(H5, RefusesValuesThatAreInOtherFiles) {
+  const std::string other = (folder_.path() / "other.h5").string();
+  {
+    H5StateWriter writer(other);
+    writer.write("w", {2}, std::vector<float>(2));
+    writer.finish();
+  }
+  const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external(other.c_str(), "w", file, "linked", H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t dims = 2;
+  const hid_t space = H5Screate_simple(1, &dims, nullptr);
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(layout, other.c_str(), 0, H5F_UNLIMITED);
+  H5Dclose(H5Dcreate2(file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, layout, H5P_DEFAULT));
+  H5Pclose(layout);
+  H5Sclose(space);
+  H5Fclose(file);
+
+  const H5StateReader reader(path());
+  const auto message = [&](const std::string& name) {
+    return base::thrown_message<base::DataError>([&] { reader.read(name, {2}); });
+  };
+  EXPECT_THAT(message("w"), EndsWith("w: expected values in this file, found them in others"));
+  EXPECT_THAT(message("linked"), HasSubstr("state.h5"));
 }
 
 TEST_F(H5, CollectsOutputsInOrder) {

@@ -125,6 +125,8 @@ TEST_F(Labels, MustBeOneForEachImage) {
 
 TEST_F(Labels, NameTheLineThatIsWrong) {
   EXPECT_THAT(message("0\n0\n1\n", 1), HasSubstr("line 1: expected a label of 1 to"));
+  EXPECT_THAT(message("0\n1\n2000000\n"),
+              HasSubstr("line 3: expected a label of 0 to 1048575, found 2000000"));
   EXPECT_THAT(message("1\n2\n4\n", 0, {"x", "y", "z"}),
               HasSubstr("line 3: expected a label of 0 to 2, found 4"));
   EXPECT_THAT(message("1\nw\n2\n", 0, {"x", "y", "z"}),

@@ -1,15 +1,12 @@
 // Tests of the words for kinds of files.
-#include "staging/dataset/file_format.h"
+#include "runner/base/file_format.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
-#include "staging/dataset/encode.h"
-#include "tests/staging/dataset/images.h"
-
-namespace dataset {
+namespace base {
 namespace {
 
 using namespace std::string_view_literals;
@@ -17,7 +14,8 @@ using namespace std::string_view_literals;
 std::string words(std::string_view text) { return format_in_words(std::as_bytes(std::span(text))); }
 
 TEST(FileFormat, IsNamedByItsFirstBytes) {
-  EXPECT_EQ(words("GIF89a....."), "a GIF image");
+  EXPECT_EQ(words("\xff\xd8\xff\xe0"), "a JPEG image");
+  EXPECT_EQ(words("GIF89a\x08\0\x08\0"sv), "a GIF image");
   EXPECT_EQ(words("RIFF\x10\0\0\0WEBPVP8 "sv), "a WebP image");
   EXPECT_EQ(words("\x1f\x8b\x08"), "a gzip file");
   EXPECT_EQ(words("<!DOCTYPE html>"), "an HTML page, as a failed download leaves it");
@@ -29,9 +27,9 @@ TEST(FileFormat, IsNamedByItsFirstBytes) {
   EXPECT_EQ(words("\x01\x02\x03\xf0"), "");
 }
 
-TEST(FileFormat, IsThatOfTheProjectsOwnImages) {
-  const Image image = smooth_image(8, 8);
-  EXPECT_EQ(format_in_words(make_jpeg(image.pixels, 8, 8, 3, {})), "a JPEG image");
+TEST(FileFormat, IsTextWhereLettersOfOtherFormatsBeginIt) {
+  EXPECT_EQ(words("BMC started"), "text");
+  EXPECT_EQ(words("BM\x36\0\0\0\0\0\0\0"sv), "a Windows bitmap");
 }
 
 TEST(FileFormat, IsASizeWhereItIsUnknown) {
@@ -39,4 +37,4 @@ TEST(FileFormat, IsASizeWhereItIsUnknown) {
 }
 
 }  // namespace
-}  // namespace dataset
+}  // namespace base

@@ -1,5 +1,5 @@
 // Kinds of files by their first bytes.
-#include "staging/dataset/file_format.h"
+#include "runner/base/file_format.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 #include "runner/base/json_fault.h"
 
-namespace dataset {
+namespace base {
 namespace {
 
 using namespace std::string_view_literals;
@@ -19,6 +19,7 @@ struct Signature {
   std::size_t offset = 0;
 };
 
+/// Some are letters, and begin texts as well.
 constexpr Signature kSignatures[] = {
     {"\xff\xd8\xff"sv, "a JPEG image"},
     {"\x89PNG"sv, "a PNG image"},
@@ -39,6 +40,9 @@ constexpr Signature kSignatures[] = {
     {"\x93NUMPY"sv, "a NumPy array"},
     {"\x80\x02"sv, "a Python pickle"},
     {"PAR1"sv, "a Parquet file"},
+};
+
+constexpr Signature kTexts[] = {
     {"version https://git-lfs"sv,
      "the pointer that Git LFS leaves; fetch the file by git lfs pull"},
     {"<!DOCTYPE"sv, "an HTML page, as a failed download leaves it"},
@@ -56,7 +60,8 @@ bool is_text(std::string_view begin) {
 std::string format_in_words(std::span<const std::byte> bytes) {
   const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (begin.empty()) return "an empty file";
-  for (const Signature& one : kSignatures) {
+  const bool is_readable = is_text(begin);
+  for (const Signature& one : is_readable ? std::span<const Signature>(kTexts) : kSignatures) {
     if (begin.size() >= one.offset && begin.substr(one.offset).starts_with(one.bytes)) {
       return std::string(one.words);
     }
@@ -64,9 +69,9 @@ std::string format_in_words(std::span<const std::byte> bytes) {
   if (begin.find_first_not_of('\0') == std::string_view::npos) {
     return "zeros, as a crash of the node or a file system leaves them";
   }
-  const std::string encoding = base::other_encoding(begin);
+  const std::string encoding = other_encoding(begin);
   if (!encoding.empty()) return encoding;
-  return is_text(begin) ? "text" : "";
+  return is_readable ? "text" : "";
 }
 
 std::string found_in_words(std::span<const std::byte> begin, std::int64_t size) {
@@ -74,4 +79,4 @@ std::string found_in_words(std::span<const std::byte> begin, std::int64_t size) 
   return words.empty() ? fmt::format("{} other bytes", size) : words;
 }
 
-}  // namespace dataset
+}  // namespace base
