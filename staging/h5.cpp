@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -13,8 +12,6 @@
 #include <system_error>
 
 #include "runner/base/error.h"
-#include "runner/base/printable.h"
-#include "staging/dataset/h5_array.h"
 #include "staging/h5_file.h"
 
 namespace staging {
@@ -22,11 +19,6 @@ namespace {
 
 std::int64_t count_of(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
-  const H5Type type(H5Dget_type(dataset.get()));
-  return H5Tget_class(type.get()) == wanted;
 }
 
 /// Writes `shape[0]` rows, beginning at row `first`, into a dataset that it resizes to `rows` rows.
@@ -47,50 +39,6 @@ void put_rows(const H5File& file, const std::string& name, hid_t type, std::int6
              "write failed");
 }
 
-/// All datasets, those in groups as "group/name", sorted bytewise.
-std::vector<std::string> names_in(const H5File& file) {
-  const H5Section section;
-  std::vector<std::string> found;
-  const auto visit = [](hid_t, const char* name, const H5O_info_t* info, void* out) -> herr_t {
-    if (info->type == H5O_TYPE_DATASET)
-      static_cast<std::vector<std::string>*>(out)->push_back(name);
-    return 0;
-  };
-  file.check(H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_INC, visit, &found, H5O_INFO_BASIC), "/",
-             "cannot be listed");
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-/// What wrappers of a model put before all names of its parameters: PyTorch's data parallelism, its
-/// compiler, Lightning, and groups named after what they hold.
-std::string common_wrapper(const std::vector<std::string>& names) {
-  constexpr std::array kWrappers = {"module.",           "_orig_mod.",  "model.",
-                                    "model_state_dict/", "state_dict/", "model/"};
-  std::string wrapper;
-  const auto begins_all = [&](const std::string& text) {
-    return std::ranges::all_of(names, [&](const auto& name) { return name.starts_with(text); });
-  };
-  for (bool is_longer = !names.empty(); is_longer;) {
-    const auto* const next = std::ranges::find_if(
-        kWrappers, [&](const char* word) { return begins_all(wrapper + word); });
-    is_longer = next != kWrappers.end();
-    if (is_longer) wrapper += *next;
-  }
-  return wrapper;
-}
-
-/// "161 others, such as 'a', 'b', 'c'"; up to three names alone.
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  if (names.empty()) return "no dataset";
-  std::string text = names.size() <= kShown ? "" : fmt::format("{} others, such as ", names.size());
-  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", base::printable(names[i]));
-  }
-  return text;
-}
-
 /// What the user names may be a link of the user's, as for other outputs.
 std::string behind_links(const std::string& path) {
   std::error_code absent;
@@ -100,8 +48,7 @@ std::string behind_links(const std::string& path) {
 
 }  // namespace
 
-H5StateWriter::H5StateWriter(const std::string& path)
-    : file_(std::make_unique<H5File>(path, H5File::Purpose::kWrite)) {}
+H5StateWriter::H5StateWriter(const std::string& path) : file_(std::make_unique<H5File>(path)) {}
 H5StateWriter::~H5StateWriter() = default;
 
 void H5StateWriter::write(const std::string& name, const std::vector<std::int64_t>& shape,
@@ -128,59 +75,8 @@ void H5StateWriter::write(const std::string& name, std::int64_t value) {
 
 void H5StateWriter::finish() { file_->finish(); }
 
-H5StateReader::H5StateReader(const std::string& path)
-    : file_(std::make_unique<H5File>(path, H5File::Purpose::kRead)),
-      wrapper_(common_wrapper(names_in(*file_))) {}
-H5StateReader::~H5StateReader() = default;
-
-bool H5StateReader::has(const std::string& name) const { return file_->has(wrapper_ + name); }
-
-std::vector<std::string> H5StateReader::names() const {
-  std::vector<std::string> found = names_in(*file_);
-  for (std::string& name : found) name.erase(0, wrapper_.size());
-  return found;
-}
-
-std::string H5StateReader::stored_name(const std::string& name) const {
-  if (has(name)) return wrapper_ + name;
-  const std::vector<std::string> found = names_in(*file_);
-  throw base::DataError(
-      fmt::format("{}: expected a dataset '{}', found {}", file_->path(), name, some_of(found)));
-}
-
-std::vector<float> H5StateReader::read(const std::string& name,
-                                       const std::vector<std::int64_t>& shape) const {
-  const H5Section section;
-  const H5Dataset dataset = file_->open(stored_name(name));
-  const std::vector<std::int64_t> found = file_->shape_of(dataset);
-  if (!has_class(dataset, H5T_FLOAT) || found != shape) {
-    throw base::DataError(fmt::format(
-        "{}: {}: expected floating point of shape [{}], found {} of shape [{}]", file_->path(),
-        name, fmt::join(shape, ", "), dataset::type_in_words(dataset), fmt::join(found, ", ")));
-  }
-  std::vector<float> data(static_cast<std::size_t>(count_of(shape)));
-  file_->check(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()),
-               name, "read failed");
-  return data;
-}
-
-std::int64_t H5StateReader::read_integer(const std::string& name) const {
-  const H5Section section;
-  const H5Dataset dataset = file_->open(stored_name(name));
-  const std::vector<std::int64_t> found = file_->shape_of(dataset);
-  if (!has_class(dataset, H5T_INTEGER) || count_of(found) != 1) {
-    throw base::DataError(fmt::format("{}: {}: expected one whole number, found {} of shape [{}]",
-                                      file_->path(), name, dataset::type_in_words(dataset),
-                                      fmt::join(found, ", ")));
-  }
-  std::int64_t value = 0;
-  file_->check(H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value),
-               name, "read failed");
-  return value;
-}
-
 H5OutputSink::H5OutputSink(const std::string& path)
-    : file_(std::make_unique<H5File>(behind_links(path), H5File::Purpose::kWrite)) {}
+    : file_(std::make_unique<H5File>(behind_links(path))) {}
 H5OutputSink::~H5OutputSink() = default;
 
 void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const float> outputs,

@@ -32,9 +32,9 @@ class H5StateWriter final : public runner::StateWriter {
   std::unique_ptr<H5File> file_;
 };
 
-/// Reads files of H5StateWriter or of any HDF5 program; floating point of any width is converted to
-/// float32. If all names begin with a wrapper's ("module.", as PyTorch's data parallelism writes),
-/// they are known without it. Throws DataError naming file and dataset.
+/// Reads files of H5StateWriter or of any HDF5 program; floating point of 16, 32 or 64 bits is
+/// converted to float32. If all names begin with a wrapper's ("module.", as PyTorch's data
+/// parallelism writes), they are known without it. Throws DataError naming file and dataset.
 class H5StateReader final : public runner::StateReader {
  public:
   explicit H5StateReader(const std::string& path);
@@ -50,7 +50,8 @@ class H5StateReader final : public runner::StateReader {
   /// The name in the file. Throws DataError if it is not there, with some that are.
   std::string stored_name(const std::string& name) const;
 
-  std::unique_ptr<H5File> file_;
+  class Opened;
+  std::unique_ptr<Opened> opened_;
   std::string wrapper_;  ///< what all names in the file begin with
 };
 

@@ -1,4 +1,4 @@
-// An HDF5 file open for writing or reading, with HDF5's errors as exceptions.
+// An HDF5 file open for writing, with HDF5's errors as exceptions.
 #pragma once
 
 #include <hdf5.h>
@@ -21,19 +21,18 @@ using dataset::H5Type;
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
 
-/// A file open for reading, or for writing as `path`.part, which finish() puts in the place of a
-/// file with its mode, or of a link. Throws SystemError for another kind of file, as a device.
+/// A file open for writing as `path`.part, which finish() puts in the place of a file with its
+/// mode, or of a link. Throws SystemError for another kind of file, as a device.
 class H5File {
  public:
-  enum class Purpose { kWrite, kRead };
-  H5File(std::string path, Purpose purpose);
+  explicit H5File(std::string path);
   ~H5File();
   H5File(const H5File&) = delete;
   H5File& operator=(const H5File&) = delete;
 
   hid_t id() const { return handle_.get(); }
   const std::string& path() const { return path_; }
-  /// Of a file open for writing: closes it, flushes it to the device, and renames it to `path`.
+  /// Closes it, flushes it to the device, and renames it to `path`.
   void finish();
 
   /// Creates a dataset: contiguous and of fixed size if `max_dims` is empty, else chunked by
@@ -41,20 +40,16 @@ class H5File {
   H5Dataset create(const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
                    const std::vector<hsize_t>& max_dims = {},
                    const std::vector<hsize_t>& chunk = {}) const;
-  bool has(const std::string& name) const;
   H5Dataset open(const std::string& name) const;
-  std::vector<std::int64_t> shape_of(const H5Dataset& dataset) const;
-  /// Throws DataError (kRead) or SystemError (kWrite): "path: name: what: HDF5's reason".
+  /// Throws SystemError: "path: name: what: HDF5's reason".
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
   void check(herr_t status, const std::string& name, const std::string& what) const {
     if (status < 0) fail(name, what);
   }
 
  private:
-  void create_part();
   std::string file_name() const;
   std::string path_;
-  Purpose purpose_;
   H5FileHandle handle_;
   bool is_finished_ = false;
 };

@@ -12,6 +12,7 @@
 
 #include "runner/base/error.h"
 #include "staging/dataset/h5_array.h"
+#include "staging/dataset/h5_numbers.h"
 
 namespace dataset {
 namespace {
@@ -68,54 +69,6 @@ void check_values(const ClimateSample& sample, const std::string& label) {
   throw base::DataError(fmt::format("{}: expected finite values, found {} at [{}, {}, {}]", label,
                                     *found, point / sample.width, point % sample.width,
                                     at % sample.channels));
-}
-
-template <class Stored>
-Stored as(const std::byte* from) {
-  Stored value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-/// Converts half precision, exactly.
-double from_half(std::uint16_t bits) {
-  constexpr int kMantissaBits = 10, kBias = 15, kSpecial = 31;
-  const int exponent = bits >> kMantissaBits & kSpecial, mantissa = bits & 0x3FF;
-  if (exponent == kSpecial) return std::nan("");  // infinite or NaN: no label either way
-  const double size =
-      exponent == 0 ? std::ldexp(mantissa, 1 - kBias - kMantissaBits)
-                    : std::ldexp(mantissa + (1 << kMantissaBits), exponent - kBias - kMantissaBits);
-  return bits >> 15 != 0 ? -size : size;
-}
-
-/// Passes each stored number to `use` as a double. Whole numbers of up to 53 bits are exact, and no
-/// rounded one equals a label.
-template <class Use>
-void for_each_number(const H5Number& number, const std::vector<std::byte>& bytes, const Use& use) {
-  const auto each = [&](auto read) {
-    for (std::size_t at = 0; at < bytes.size(); at += number.bytes) use(read(&bytes[at]));
-  };
-  const bool is_signed = number.kind == H5Number::Kind::kSigned;
-  const auto number_as = [](auto sample) {
-    return [](const std::byte* from) { return static_cast<double>(as<decltype(sample)>(from)); };
-  };
-  if (number.kind == H5Number::Kind::kFloat) {
-    if (number.bytes == 2) each([](const std::byte* b) { return from_half(as<std::uint16_t>(b)); });
-    if (number.bytes == 4) each(number_as(float{}));
-    if (number.bytes == 8) each(number_as(double{}));
-    return;
-  }
-  if (number.bytes == 1)
-    is_signed ? each(number_as(std::int8_t{})) : each(number_as(std::uint8_t{}));
-  if (number.bytes == 2) {
-    is_signed ? each(number_as(std::int16_t{})) : each(number_as(std::uint16_t{}));
-  }
-  if (number.bytes == 4) {
-    is_signed ? each(number_as(std::int32_t{})) : each(number_as(std::uint32_t{}));
-  }
-  if (number.bytes == 8) {
-    is_signed ? each(number_as(std::int64_t{})) : each(number_as(std::uint64_t{}));
-  }
 }
 
 void take_labels(H5Storage& storage, const StoredArray& array, ClimateSample& out) {

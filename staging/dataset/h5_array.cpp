@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runner/base/error.h"
+#include "staging/dataset/h5_numbers.h"
 
 namespace dataset {
 namespace {
@@ -155,6 +156,21 @@ std::string H5Arrays::names() const {
   return names + (root.nlinks > kMost ? ", ..." : "");
 }
 
+std::vector<std::string> H5Arrays::all_names() const {
+  std::vector<std::string> found;
+  const auto visit = [](hid_t, const char* name, const H5O_info_t* info, void* out) -> herr_t {
+    if (info->type == H5O_TYPE_DATASET) {
+      static_cast<std::vector<std::string>*>(out)->push_back(name);
+    }
+    return 0;
+  };
+  if (H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_INC, visit, &found, H5O_INFO_BASIC) < 0) {
+    fail("/", "cannot be listed");
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 H5Dataset H5Arrays::open(const std::string& path) const {
   H5Dataset dataset(H5Dopen2(file_.get(), path.c_str(), dataset_access_.get()));
   if (!dataset) {
@@ -285,16 +301,13 @@ void read_floats(H5Storage& storage, const StoredArray& array, std::span<float> 
     read_values(storage, array, std::as_writable_bytes(out));
     return;
   }
-  const std::vector<std::byte> wide = read_values(storage, array);
-  if (wide.size() != out.size() * sizeof(double)) {
+  const std::vector<std::byte> stored = read_values(storage, array);
+  if (stored.size() != out.size() * array.number.bytes) {
     throw base::DataError(fmt::format("{}: expected {} values, found {} bytes", array.label,
-                                      out.size(), wide.size()));
+                                      out.size(), stored.size()));
   }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    double value = 0.0;
-    std::memcpy(&value, &wide[i * sizeof value], sizeof value);
-    out[i] = static_cast<float>(value);
-  }
+  auto next = out.begin();
+  for_each_number(array.number, stored, [&](double value) { *next++ = static_cast<float>(value); });
 }
 
 void write_h5_array(const H5FileHandle& file, const char* path, hid_t type,

@@ -51,6 +51,8 @@ class H5Arrays {
   std::string broken_link(const std::string& path) const;
   /// For messages: the first names in the root group, in quotes, or "no names".
   std::string names() const;
+  /// All datasets, those in groups as "group/name", sorted bytewise. Links to other files are none.
+  std::vector<std::string> all_names() const;
   /// Throws DataError for anything but a dataset. `path` must exist.
   H5Dataset open(const std::string& path) const;
   /// Throws DataError unless all values are within the file: sizes in a damaged file are not
@@ -86,7 +88,7 @@ std::string type_in_words(const H5Dataset& dataset);
 std::vector<std::byte> read_values(H5Storage& storage, const StoredArray& array);
 /// The same into `out`, which must have exactly their size.
 void read_values(H5Storage& storage, const StoredArray& array, std::span<std::byte> out);
-/// The values of a float32 or float64 array, rounded to float.
+/// The values of a floating-point array, rounded to float.
 void read_floats(H5Storage& storage, const StoredArray& array, std::span<float> out);
 
 /// Writes a new contiguous array, creating the groups on its path. `type` is the type of `data` and

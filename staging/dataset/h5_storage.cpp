@@ -211,7 +211,9 @@ std::int64_t find_h5(H5Storage& storage) {
 }
 
 H5FileHandle open_h5(H5Storage& storage, const std::string& name) {
-  storage.set_begin(std::max<std::int64_t>(find_h5(storage), 0));
+  const std::int64_t begin = find_h5(storage);
+  if (begin < 0) throw base::DataError(name + ": expected an HDF5 file: its signature is missing");
+  storage.set_begin(begin);
   const H5Properties access = access_to(storage);
   H5FileHandle file;
   if (access) file = H5FileHandle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));

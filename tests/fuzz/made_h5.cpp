@@ -124,9 +124,14 @@ Dims dims_of(Choices& choices) {
   return dims;
 }
 
+/// Each kind once: HDF5 crashes where it packs bits a second time.
 void add_filters(Choices& choices, hid_t creation) {
+  unsigned added = 0;
   for (unsigned more = choices.below(4); more > 0; --more) {
-    switch (choices.below(6)) {
+    const unsigned kind = choices.below(6);
+    if ((added & 1U << kind) != 0) continue;
+    added |= 1U << kind;
+    switch (kind) {
       case 0:
         H5Pset_deflate(creation, choices.below(10));
         break;
@@ -217,7 +222,7 @@ bool has_chunks(const H5Dataset& dataset) {
          H5Sget_simple_extent_npoints(space.get()) > 0;
 }
 
-void add_dataset(Choices& choices, hid_t file, const char* name, MadeH5& made) {
+void add_dataset(Choices& choices, hid_t file, const char* name) {
   const H5Type type = type_of(choices);
   const Dims dims = dims_of(choices);
   const H5Properties creation = creation_of(choices, dims);
@@ -229,13 +234,12 @@ void add_dataset(Choices& choices, hid_t file, const char* name, MadeH5& made) {
   if (!dataset) return;
   if (choices.below(8) != 7) write_values(choices, dataset, type);
   if (choices.below(4) == 3 && has_chunks(dataset)) {
-    made.has_raw_chunk = true;
     write_raw_chunk(choices, dataset, dims);
   }
   if (choices.below(4) == 3) add_attribute(choices, dataset.get());
 }
 
-void add_link(Choices& choices, hid_t file, const char* name, MadeH5& made) {
+void add_link(Choices& choices, hid_t file, const char* name) {
   const H5Properties links(H5Pcreate(H5P_LINK_CREATE));
   H5Pset_create_intermediate_group(links.get(), 1);
   const char* const target = kNames[choices.below(kNames.size())];
@@ -259,34 +263,34 @@ void add_link(Choices& choices, hid_t file, const char* name, MadeH5& made) {
       break;
     }
     default:
-      add_dataset(choices, file, name, made);
+      add_dataset(choices, file, name);
   }
 }
 
 }  // namespace
 
-MadeH5 make_h5(std::span<const std::uint8_t> bytes) {
+std::vector<std::byte> make_h5(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t kMostDatasets = 6, kUserBlock = 512;
   Choices choices(bytes);
-  MadeH5 made;
+  std::vector<std::byte> made;
   dataset::H5Buffer buffer;
   const dataset::H5Section section;
   {
     const H5FileHandle file = dataset::create_h5(buffer, H5P_DEFAULT, "made.h5");
     if (choices.yes()) H5Fset_libver_bounds(file.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     const bool has_user_block = choices.below(8) == 7;
-    if (has_user_block) made.bytes.assign(kUserBlock, std::byte{'u'});
+    if (has_user_block) made.assign(kUserBlock, std::byte{'u'});
     for (std::size_t i = 0; i < kMostDatasets && !choices.is_empty(); ++i) {
       const char* const name = kNames[choices.below(kNames.size())];
       if (choices.below(8) == 7) {
-        add_link(choices, file.get(), name, made);
+        add_link(choices, file.get(), name);
       } else {
-        add_dataset(choices, file.get(), name, made);
+        add_dataset(choices, file.get(), name);
       }
     }
     H5Fflush(file.get(), H5F_SCOPE_GLOBAL);
   }
-  made.bytes.insert(made.bytes.end(), buffer.bytes.begin(), buffer.bytes.end());
+  made.insert(made.end(), buffer.bytes.begin(), buffer.bytes.end());
   return made;
 }
 

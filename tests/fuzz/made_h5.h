@@ -9,12 +9,7 @@
 
 namespace fuzz {
 
-struct MadeH5 {
-  std::vector<std::byte> bytes;  ///< of the file
-  /// Whether a chunk holds bytes that no filter made. HDF5 itself reads beyond its buffers then.
-  bool has_raw_chunk = false;
-};
-
-MadeH5 make_h5(std::span<const std::uint8_t> choices);
+/// The bytes of the file. Its chunks may hold bytes that no filter made.
+std::vector<std::byte> make_h5(std::span<const std::uint8_t> choices);
 
 }  // namespace fuzz

@@ -196,8 +196,47 @@ TEST_F(H5, RefusesValuesThatAreInOtherFiles) {
   const auto message = [&](const std::string& name) {
     return base::thrown_message<base::DataError>([&] { reader.read(name, {2}); });
   };
-  EXPECT_THAT(message("w"), EndsWith("w: expected values in this file, found them in others"));
-  EXPECT_THAT(message("linked"), HasSubstr("state.h5"));
+  EXPECT_THAT(message("w"), EndsWith("w: expected values in this file, found them elsewhere"));
+  EXPECT_THAT(message("linked"), EndsWith("is a link to another file, which is not followed)"));
+}
+
+TEST_F(H5, ReadsHalfPrecision) {
+  const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t dims = 4;
+  const hid_t space = H5Screate_simple(1, &dims, nullptr);
+  const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, 10, 5, 0, 10);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, 15);
+  const hid_t data = H5Dcreate2(file, "w", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const std::array<std::uint16_t, 4> bits = {0x3C00, 0xC000, 0x0001, 0x7C00};
+  H5Dwrite(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bits.data());
+  H5Dclose(data);
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Fclose(file);
+  EXPECT_EQ(H5StateReader(path()).read("w", {4}),
+            (std::vector<float>{1, -2, 0x1p-24F, std::numeric_limits<float>::infinity()}));
+}
+
+TEST_F(H5, RefusesDamagedCompressedValues) {
+  const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t dims = 64;
+  const hid_t space = H5Screate_simple(1, &dims, nullptr);
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(layout, 1, &dims);
+  H5Pset_scaleoffset(layout, H5Z_SO_FLOAT_DSCALE, 3);
+  const hid_t data = H5Dcreate2(file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+  const hsize_t first = 0;
+  const std::array<unsigned char, 24> noise = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+  H5Dwrite_chunk(data, H5P_DEFAULT, 0, &first, noise.size(), noise.data());
+  H5Dclose(data);
+  H5Pclose(layout);
+  H5Sclose(space);
+  H5Fclose(file);
+  const H5StateReader reader(path());
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { reader.read("w", {64}); }),
+              HasSubstr("state.h5: w: "));
 }
 
 TEST_F(H5, CollectsOutputsInOrder) {
