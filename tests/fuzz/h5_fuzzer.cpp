@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::byte> made = fuzz::make_h5(std::span(data, size));
   const fuzz::MemoryFile file(reinterpret_cast<const std::uint8_t*>(made.data()), made.size());
   try_to([&] { decode_universe(made); });
-  try_to([&] { decode_climate(made.bytes, file.path()); });
+  try_to([&] { decode_climate(made, file.path()); });
   try_to([&] { read_statistics(file.path()); });
   try_to([&] { read_weights(file.path()); });
   return 0;
