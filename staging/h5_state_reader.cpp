@@ -178,7 +178,12 @@ std::int64_t H5StateReader::read_integer(const std::string& name) const {
     }
     array = opened_->arrays().find(dataset, path);
   }
-  return dataset::whole_number(array.number, read_values(opened_->parts(), array));
+  const std::vector<std::byte> value = read_values(opened_->parts(), array);
+  if (value.size() != array.number.bytes) {  // an array without any shape has none
+    throw base::DataError(fmt::format("{}: {}: expected one whole number, found {} bytes",
+                                      opened_->path(), name, value.size()));
+  }
+  return dataset::whole_number(array.number, value);
 }
 
 }  // namespace staging

@@ -219,6 +219,16 @@ TEST_F(H5, ReadsHalfPrecision) {
             (std::vector<float>{1, -2, 0x1p-24F, std::numeric_limits<float>::infinity()}));
 }
 
+TEST_F(H5, RefusesAnIntegerWithoutAValue) {
+  const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t space = H5Screate(H5S_NULL);
+  H5Dclose(H5Dcreate2(file, "step", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Fclose(file);
+  const H5StateReader reader(path());
+  EXPECT_THROW(reader.read_integer("step"), base::DataError);
+}
+
 TEST_F(H5, RefusesDamagedCompressedValues) {
   const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hsize_t dims = 64;
