@@ -1,46 +1,28 @@
-// An HDF5 file open for writing or reading, with HDF5's errors as exceptions.
+// An HDF5 file open for writing, with HDF5's errors as exceptions.
 #include "staging/h5_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "runner/base/replaced_file.h"
+#include "staging/dataset/h5_storage.h"
 #include "staging/output_file.h"
 
 namespace staging {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// HDF5's file lock fails on file systems without locks, or mounted read-only. None is needed: a
-/// reader needs none, and a file that is written has a temporary name until it is complete.
-H5Properties without_lock() {
-  H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
-  H5Pset_file_locking(access.get(), false, true);
-  return access;
-}
-
-void sync_file(const std::string& path) {
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
-}
-
-/// The descriptor of an open file, -1 if HDF5 has none. The file keeps it.
-int descriptor_of(hid_t file) {
-  void* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return -1;
-  return *static_cast<int*>(descriptor);
-}
 
 /// The mode of the regular file at `path`; nullopt if nothing is there, or a link.
 std::optional<mode_t> replaced_mode(const std::string& path) {
@@ -55,41 +37,105 @@ std::optional<mode_t> replaced_mode(const std::string& path) {
   return before.st_mode & kPermissions;
 }
 
-/// Redirects HDF5's pending writes of an abandoned `file` to memory. Otherwise closing a file that
-/// cannot be written fails, and HDF5 crashes when it closes the file again at process exit.
-void give_up(hid_t file) {
-  const int descriptor = descriptor_of(file);
-  if (descriptor < 0) return;
-  const base::Descriptor memory(::memfd_create("given-up", MFD_CLOEXEC));
-  if (memory) ::dup3(memory.get(), descriptor, O_CLOEXEC);
-}
-
 }  // namespace
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
   return {shape.begin(), shape.end()};
 }
 
+/// The file that HDF5 writes through. Once a write has failed, HDF5 is told that all goes well and
+/// nothing more is written: HDF5 ignores failures of writes that it has delayed, and crashes at the
+/// end of the program over a file that it cannot close.
+class H5Part final : public dataset::H5Storage {
+ public:
+  H5Part(const std::string& path, std::optional<mode_t> mode)
+      : path_(path), file_(base::open_part(path)) {
+    if (!file_) throw base::system_error(path_ + ": cannot be created", errno);
+    if (mode) ::fchmod(file_.get(), *mode);  // as base::ReplacedFile
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  void read(std::int64_t offset, std::span<std::byte> out) override {
+    std::fill(out.begin(), out.end(), std::byte{0});
+    attempt([&] {
+      transfer(offset, out, "read failed", [&](std::byte* to, std::size_t bytes, off_t at) {
+        return ::pread(file_.get(), to, bytes, at);
+      });
+    });
+  }
+
+  void write(std::int64_t offset, std::span<const std::byte> bytes) override {
+    size_ = std::max(size_, offset + static_cast<std::int64_t>(bytes.size()));
+    attempt([&] {
+      transfer(offset, bytes, "write failed",
+               [&](const std::byte* from, std::size_t count, off_t at) {
+                 return ::pwrite(file_.get(), from, count, at);
+               });
+    });
+  }
+
+  void resize(std::int64_t size) override {
+    size_ = size;
+    attempt([&] {
+      if (::ftruncate(file_.get(), size) != 0) fail(size, "cannot be given this size");
+    });
+  }
+
+  void sync() const {
+    if (::fsync(file_.get()) != 0) throw base::system_error(path_ + ": fsync failed", errno);
+  }
+
+ private:
+  [[noreturn]] void fail(std::int64_t offset, const char* what) const {
+    throw base::system_error(fmt::format("{}: offset {}: {}", path_, offset, what), errno);
+  }
+
+  /// Moves all bytes, or those that the file has.
+  template <class Bytes, class Call>
+  void transfer(std::int64_t offset, Bytes bytes, const char* what, const Call& call) const {
+    while (!bytes.empty()) {
+      const ssize_t moved = call(bytes.data(), bytes.size(), offset);
+      if (moved < 0 && errno == EINTR) continue;
+      if (moved < 0) fail(offset, what);
+      if (moved == 0) return;
+      bytes = bytes.subspan(static_cast<std::size_t>(moved));
+      offset += moved;
+    }
+  }
+
+  template <class Call>
+  void attempt(const Call& call) {
+    if (has_failed_) return;
+    try {
+      call();
+    } catch (const base::SystemError&) {
+      has_failed_ = true;
+      keep_failure();
+    }
+  }
+
+  const std::string path_;
+  base::Descriptor file_;
+  std::int64_t size_ = 0;
+  bool has_failed_ = false;
+};
+
 H5File::H5File(std::string path) : path_(std::move(path)) {
   const H5Section section;
-  const std::optional<mode_t> mode = replaced_mode(path_);
-  // An unfinished file, or a link that somebody put there, is removed and not followed. This also
-  // tells the system's reason, which HDF5 would wrap in its own words.
-  if (!base::open_part(file_name())) {
-    throw base::system_error(file_name() + ": cannot be created", errno);
+  part_ = std::make_unique<H5Part>(file_name(), replaced_mode(path_));
+  try {
+    handle_ = dataset::create_h5(*part_, H5P_DEFAULT, file_name());
+    check(0, "/", "cannot be created");
+  } catch (...) {
+    handle_.reset();
+    ::unlink(file_name().c_str());
+    throw;
   }
-  ::unlink(file_name().c_str());
-  const H5Properties access = without_lock();  // outlives the reason below
-  handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()));
-  if (!handle_) {
-    throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
-  }
-  if (mode) ::fchmod(descriptor_of(handle_.get()), *mode);  // as base::ReplacedFile
 }
 
 H5File::~H5File() {
   const H5Section section;
-  if (!is_finished_ && handle_) give_up(handle_.get());
   handle_.reset();
   std::error_code ignored;
   if (!is_finished_) fs::remove(file_name(), ignored);
@@ -101,7 +147,8 @@ void H5File::finish() {
   const H5Section section;
   check(H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL), "/", "flush failed");
   handle_.reset();
-  sync_file(file_name());
+  check(0, "/", "close failed");
+  part_->sync();
   std::error_code error;
   fs::rename(file_name(), path_, error);
   if (error) {
@@ -114,7 +161,13 @@ void H5File::finish() {
 }
 
 void H5File::fail(const std::string& name, const std::string& what) const {
+  part_->rethrow();
   throw base::SystemError(fmt::format("{}: {}: {}: {}", path_, name, what, h5_reason()));
+}
+
+void H5File::check(herr_t status, const std::string& name, const std::string& what) const {
+  part_->rethrow();
+  if (status < 0) fail(name, what);
 }
 
 H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<hsize_t>& dims,

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ using dataset::H5Properties;
 using dataset::H5Section;
 using dataset::H5Space;
 using dataset::H5Type;
+
+class H5Part;
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
 
@@ -41,15 +44,15 @@ class H5File {
                    const std::vector<hsize_t>& max_dims = {},
                    const std::vector<hsize_t>& chunk = {}) const;
   H5Dataset open(const std::string& name) const;
-  /// Throws SystemError: "path: name: what: HDF5's reason".
+  /// Throws SystemError: "path: name: what: HDF5's reason", or why the file cannot be written.
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
-  void check(herr_t status, const std::string& name, const std::string& what) const {
-    if (status < 0) fail(name, what);
-  }
+  /// Throws as fail() where a call has failed, or an earlier write, which HDF5 may have delayed.
+  void check(herr_t status, const std::string& name, const std::string& what) const;
 
  private:
   std::string file_name() const;
   std::string path_;
+  std::unique_ptr<H5Part> part_;
   H5FileHandle handle_;
   bool is_finished_ = false;
 };

@@ -30,7 +30,7 @@ void write_all(int file, const std::string& shown, std::string_view text) {
 }  // namespace
 
 Descriptor open_part(const std::string& path, mode_t mode) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Descriptor file(::open(path.c_str(), kFlags, mode));
   if (file || errno != EEXIST || ::unlink(path.c_str()) != 0) return file;
   return Descriptor(::open(path.c_str(), kFlags, mode));

@@ -10,9 +10,9 @@
 
 namespace base {
 
-/// Opens `path`, the name of an unfinished file, for writing: always a new file, in place of one
-/// that is there. A link that somebody put there is removed, not followed. Empty, with errno set,
-/// if it cannot be opened.
+/// Opens `path`, the name of an unfinished file, for reading and writing: always a new file, in
+/// place of one that is there. A link that somebody put there is removed, not followed. Empty, with
+/// errno set, if it cannot be opened.
 Descriptor open_part(const std::string& path, mode_t mode = 0666);
 
 /// A regular file written piece by piece. finish() replaces the file at `path`; without it that

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
@@ -56,6 +59,53 @@ TEST_F(H5, AppearsOnlyWhenFinished) {
   }
   EXPECT_FALSE(fs::exists(path()));
   EXPECT_TRUE(fs::is_empty(folder_.path()));  // an abandoned writer leaves nothing
+}
+
+/// While it lives, no file of this process can grow beyond so many bytes.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(H5, LosesNoValuesOfAWriteThatFailedOnce) {
+  H5StateWriter writer(path());
+  const std::string message = base::thrown_message<base::SystemError>([&] {
+    for (int i = 0; i < 40; ++i) {
+      std::optional<FileLimit> full;
+      if (i == 20) full.emplace(4096);
+      writer.write("w" + std::to_string(i), {50}, std::vector<float>(50, 1.0F));
+    }
+    writer.finish();
+  });
+  EXPECT_THAT(message, testing::MatchesRegex(
+                           ".*state.h5.part: offset [0-9]+: write failed: File too large"));
+  EXPECT_THROW(writer.finish(), base::SystemError);
+  EXPECT_FALSE(fs::exists(path()));
+}
+
+TEST_F(H5, LeavesNothingWhereNotEvenItsBeginningCanBeWritten) {
+  {
+    const FileLimit full(16);
+    EXPECT_THROW(
+        {
+          H5StateWriter writer(path());
+          writer.write("w", {2}, std::vector<float>(2));
+          writer.finish();
+        },
+        base::SystemError);
+  }
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(H5, KeepsTheOldFileUntilTheNewOneIsWhole) {
