@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/input_file.h"
 #include "runner/base/strict_json.h"
+#include "runner/renamed_keys.h"
 #include "runner/telemetry/report_file.h"
 
 namespace runner {
@@ -38,8 +39,10 @@ std::optional<Json> read_config(const std::string& path) {
   if (!text) return std::nullopt;
   try {
     Json config = base::parse_strict_json(*text, path, base::JsonComments::kRefused);
-    return config.is_object() ? std::optional(std::move(config)) : std::nullopt;
-  } catch (const base::DataError&) {
+    if (!config.is_object()) return std::nullopt;
+    rename_old_keys(config, path);  // so that it compares with today's names
+    return config;
+  } catch (const base::Error&) {
     return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// Configuration keys renamed since the previous version; one release accepts both names.
+// Configuration keys and values renamed since the previous version; one release accepts both names.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace runner {
 
-/// Renames old keys in `config`, read from `file`, and returns a warning for each: "small.json:
-/// /training/bn_group_size: is called bn_group_samples now, ...". Throws ConfigError if a key is
-/// present under both names.
+/// Renames old keys and values in `config`, read from `file`, and returns a warning for each:
+/// "small.json: /training/bn_group_size: is called bn_group_samples now, ...". Throws ConfigError
+/// if a key is present under both names.
 std::vector<std::string> rename_old_keys(nlohmann::json& config, const std::string& file);
 
 }  // namespace runner

@@ -60,7 +60,7 @@ std::int64_t parse_time_s(const std::string& text) {
 void choose_scratch(const RunConfig& config, bool scratch_is_given, JobRequest& request) {
   const nlohmann::json resolved = config.reader.resolved();
   const auto staging = resolved.find("staging");
-  const bool stages = staging != resolved.end() && staging->value("mode", "") != "none";
+  const bool stages = staging != resolved.end() && staging->value("mode", "") != "stream";
   if (scratch_is_given && !stages) {
     throw base::ConfigError("script: --scratch: this configuration stages nothing");
   }

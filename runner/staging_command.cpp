@@ -120,10 +120,9 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
       until_stopped([&] { return options.dry_run ? workload->staging_plan() : workload->stage(); });
   if (!done) return world.rank() == 0 ? print_stopped(signals) : ExitCode::kStopped;
   const Json& facts = *done;
-  if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "none") {
+  if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "stream") {
     throw base::ConfigError(options.source->config->file +
-                            ": /staging/mode: expected node, as there is nothing to stage with "
-                            "none");
+                            ": /staging/mode: expected shard or full, as stream copies nothing");
   }
   report_remarks(world, *workload);
   if (world.rank() == 0) print_plan(facts, options);

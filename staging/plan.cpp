@@ -35,15 +35,6 @@ std::vector<std::int64_t> broadcast(const runner::Communicator& node,
   return received;
 }
 
-Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
-  std::vector<std::int64_t> flat;
-  for (const auto& [first, last] : mine) flat.insert(flat.end(), {first, last});
-  flat = broadcast(node, node.gather(std::span<const std::int64_t>(flat), 0));
-  Ranges all;
-  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) all.emplace_back(flat[i], flat[i + 1]);
-  return merged(std::move(all));
-}
-
 /// Size, time and label of each needed sample, three integers a sample, on the node's leader.
 std::vector<std::int64_t> stamps_of(const dataset::Dataset& source, const StagingPlan& plan,
                                     const runner::Communicator& world,
@@ -129,6 +120,15 @@ Ranges merged(Ranges ranges) {
     }
   }
   return result;
+}
+
+Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
+  std::vector<std::int64_t> flat;
+  for (const auto& [first, last] : mine) flat.insert(flat.end(), {first, last});
+  flat = broadcast(node, node.gather(std::span<const std::int64_t>(flat), 0));
+  Ranges all;
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) all.emplace_back(flat[i], flat[i + 1]);
+  return merged(std::move(all));
 }
 
 std::int64_t StagingPlan::bytes_on_disk() const {

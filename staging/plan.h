@@ -18,6 +18,9 @@ using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 /// Sorts ranges, joins overlapping and adjacent ones, and drops empty ones.
 Ranges merged(Ranges ranges);
 
+/// Collective over the node. The union of the ranges that its ranks need.
+Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node);
+
 /// What staging would do on one node; the same on all of its ranks.
 struct StagingPlan {
   std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>[-<uid>]

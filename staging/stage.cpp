@@ -1,5 +1,4 @@
-// Copies the samples that a node's ranks need to node-local storage: from the plan to a published
-// set.
+// Copies samples to node-local storage: from the plan to a published set.
 #include "staging/stage.h"
 
 #include <fmt/core.h>
@@ -7,7 +6,6 @@
 
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -17,13 +15,24 @@
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "staging/folder_use.h"
 #include "staging/manifest.h"
 #include "staging/own_folder.h"
 #include "staging/packed.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
+#include "staging/staging_facts.h"
 
 namespace staging {
+
+/// A set as it is on this rank's node.
+struct Staged {
+  std::shared_ptr<const dataset::Dataset> data;
+  StagingFacts facts;
+  std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
+  PackResult mine;                 ///< what this rank copied
+};
+
 namespace {
 
 void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& directory,
@@ -104,60 +113,6 @@ std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const Sta
   return mine;
 }
 
-double smallest(const runner::Communicator& world, double value) {
-  return -world.allreduce_max(-value);
-}
-
-/// Sums over nodes. Each node's leader counts for its node; source reads are summed over ranks.
-StagingFacts facts_of(const StagingPlan& plan, std::int64_t source_reads, double seconds,
-                      const runner::Communicator& world, const runner::Topology& topology) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  const bool leads = topology.is_node_leader();
-  const bool copied = leads && !plan.is_staged && seconds > 0.0;
-  const double rate = copied ? static_cast<double>(plan.bytes) / seconds : 0.0;
-  std::vector<std::int64_t> sums = {
-      source_reads, leads ? static_cast<std::int64_t>(plan.shares.size()) - 1 : 0,
-      leads ? plan.samples : 0, leads ? plan.bytes : 0, leads && plan.is_staged ? 1 : 0};
-  world.allreduce_sum(std::span(sums));
-  std::vector<double> rates = {rate, copied ? 1.0 : 0.0};
-  world.allreduce_sum(std::span(rates));
-  StagingFacts facts;
-  facts.mode = StagingMode::kNode;
-  facts.nodes = topology.node_count;
-  facts.source_reads = sums[0];
-  facts.files = sums[1];
-  facts.samples = sums[2];
-  facts.bytes = sums[3];
-  facts.reused_nodes = sums[4];
-  facts.seconds = world.allreduce_max(seconds);
-  const double least = smallest(world, copied ? rate : kNone);
-  facts.bytes_per_second_max = world.allreduce_max(rate);
-  facts.bytes_per_second_min = rates[1] > 0.0 ? least : 0.0;
-  facts.bytes_per_second_mean = rates[1] > 0.0 ? rates[0] / rates[1] : 0.0;
-  return facts;
-}
-
-}  // namespace
-
-nlohmann::json to_json(const StagingFacts& facts) {
-  if (facts.mode == StagingMode::kNone) return {{"mode", "none"}};
-  return {{"mode", "node"},
-          {"nodes", facts.nodes},
-          {"reused_nodes", facts.reused_nodes},
-          {"reused", facts.reused_nodes == facts.nodes},
-          {"files", facts.files},
-          {"samples", facts.samples},
-          {"bytes", facts.bytes},
-          {"source_reads", facts.source_reads},
-          {"seconds", facts.seconds},
-          {"bytes_per_second",
-           {{"min", facts.bytes_per_second_min},
-            {"mean", facts.bytes_per_second_mean},
-            {"max", facts.bytes_per_second_max}}}};
-}
-
-namespace {
-
 /// A set that exists, as the leader of its node sees it.
 struct Existing {
   std::shared_ptr<FolderUse> use;  ///< null: there is none to use
@@ -209,12 +164,10 @@ void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingP
   if (!plan.is_staged) {
     const auto mine = copy_to_node(*source, plan, topology, staged.use);
     if (!mine) return;
-    staged.facts.source_reads = mine->source_reads;
-    staged.copied_bytes = mine->part.bytes;
+    staged.mine = *mine;
   }
   if (staged.use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
   staged.data = open_packed(source, plan.directory, existing.damage);
-  staged.directory = plan.directory;
   topology.node.barrier();
 }
 
@@ -226,34 +179,8 @@ void require_whole(const Staged& staged, const runner::Communicator& world) {
   throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
 }
 
-/// stage() with kNode. If it throws, `staged` holds what is in use so far.
-void stage_on_nodes(const std::vector<Wanted>& sets, const StagingConfig& config,
-                    const runner::Communicator& world, const runner::Topology& topology,
-                    const base::Clock& clock, std::vector<Staged>& staged) {
-  std::int64_t begin_ns = clock.steady_ns();
-  if (topology.is_node_leader()) make_staging_directory(config.directory);
-  std::vector<StagingPlan> plans;
-  std::vector<std::int64_t> planning_ns;
-  for (const Wanted& set : sets) {
-    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config.directory));
-    const std::int64_t now_ns = clock.steady_ns();
-    planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
-  }
-  const std::vector<Existing> existing = use_what_is_there(plans, config, topology);
-  agree_on_space(plans, config.directory, world, topology);
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    Staged& near = staged.emplace_back();
-    bring(sets[i].source, plans[i], existing[i], topology, config.afterwards, near);
-    require_whole(near, world);
-    const std::int64_t now_ns = clock.steady_ns();
-    const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
-    near.facts = facts_of(plans[i], near.facts.source_reads, static_cast<double>(took_ns) * 1e-9,
-                          world, topology);
-  }
-}
-
-/// Removes what is unfinished or not to be kept, after a failure. It is not collective: other ranks
-/// may not get here.
+/// Removes what is unfinished or not to be kept. It is not collective: other ranks may not get
+/// here.
 void end_uses(std::vector<Staged>& staged) noexcept {
   for (Staged& set : staged) {
     try {
@@ -262,35 +189,109 @@ void end_uses(std::vector<Staged>& staged) noexcept {
       // The failure that led here takes precedence. The next run removes what is left.
     }
   }
+  staged.clear();
+}
+
+std::int64_t samples_of_node(const Ranges& ranges, const runner::Communicator& node) {
+  std::int64_t samples = 0;
+  for (const auto& [first, last] : needed_on_node(ranges, node)) samples += last - first;
+  return samples;
 }
 
 }  // namespace
 
-std::vector<Staged> stage(const std::vector<Wanted>& sets, const StagingConfig& config,
-                          const runner::Communicator& world, const runner::Topology& topology,
-                          const base::Clock& clock) {
-  std::vector<Staged> staged;
-  if (config.mode == StagingMode::kNone) {
-    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", nullptr, 0});
-    return staged;
+Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place)
+    : sets_(std::move(sets)), config_(std::move(config)), place_(place) {
+  if (config_.mode != StagingMode::kFull) return;
+  for (Wanted& set : sets_) set.ranges = {{0, set.source->size()}};
+}
+
+Staging::~Staging() {
+  if (place_.topology.node.size() == 1) end_uses(staged_);
+}
+
+nlohmann::json Staging::plan() const {
+  const auto& [world, topology, clock] = place_;
+  nlohmann::json plan = {{"mode", to_string(config_.mode)}};
+  if (config_.mode == StagingMode::kStream) {
+    for (const Wanted& set : sets_) {
+      plan[set.name] = {{"samples", samples_of_node(set.ranges, topology.node)},
+                        {"bytes", nullptr}};
+    }
+    return plan;
   }
+  std::vector<StagingPlan> plans;
+  for (const Wanted& set : sets_) {
+    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+    plan[set.name] = to_json(plans.back());
+  }
+  plan["fits"] = fit_together(plans);
+  return plan;
+}
+
+void Staging::copy_sets() {
+  const auto& [world, topology, clock] = place_;
+  std::int64_t begin_ns = clock.steady_ns();
+  if (topology.is_node_leader()) make_staging_directory(config_.directory);
+  std::vector<StagingPlan> plans;
+  std::vector<std::int64_t> planning_ns;
+  for (const Wanted& set : sets_) {
+    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+    const std::int64_t now_ns = clock.steady_ns();
+    planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
+  }
+  const std::vector<Existing> existing = use_what_is_there(plans, config_, topology);
+  agree_on_space(plans, config_.directory, world, topology);
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    Staged& near = staged_.emplace_back();
+    bring(sets_[i].source, plans[i], existing[i], topology, config_.afterwards, near);
+    require_whole(near, world);
+    const std::int64_t now_ns = clock.steady_ns();
+    const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
+    near.facts =
+        facts_of(config_.mode, plans[i],
+                 {near.mine.source_reads, static_cast<double>(took_ns) * 1e-9}, world, topology);
+  }
+}
+
+void Staging::copy() {
+  if (config_.mode == StagingMode::kStream) return;
   try {
-    stage_on_nodes(sets, config, world, topology, clock, staged);
+    copy_sets();
   } catch (const runner::AgreedError&) {
-    end_uses(staged);
+    end_uses(staged_);
     throw;
   } catch (...) {
     // Other ranks of the node may still write there, and would report that their files are gone.
-    if (topology.node.size() == 1) end_uses(staged);
+    if (place_.topology.node.size() == 1) end_uses(staged_);
     throw;
   }
-  return staged;
+  for (const Staged& set : staged_) copied_bytes_ += set.mine.part.bytes;
 }
 
-void leave_staged(const runner::Topology& topology, std::shared_ptr<FolderUse> use) {
-  topology.node.barrier();  // nobody reads any more
-  if (use) leave_folder(std::move(*use));
-  topology.node.barrier();
+const std::shared_ptr<const dataset::Dataset>& Staging::data(std::size_t set) const {
+  return staged_.empty() ? sets_.at(set).source : staged_.at(set).data;
+}
+
+nlohmann::json Staging::facts() const {
+  nlohmann::json facts = nlohmann::json::object();
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    facts[sets_[i].name] = to_json(staged_.empty() ? StagingFacts() : staged_[i].facts);
+  }
+  return facts;
+}
+
+std::int64_t Staging::take_copied_bytes() { return std::exchange(copied_bytes_, 0); }
+
+void Staging::leave() {
+  const runner::Communicator& node = place_.topology.node;
+  for (Staged& set : staged_) {
+    set.data.reset();
+    node.barrier();  // nobody reads any more
+    if (set.use) leave_folder(std::move(*set.use));
+    node.barrier();
+  }
+  staged_.clear();
 }
 
 }  // namespace staging

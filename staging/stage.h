@@ -1,7 +1,8 @@
-// Copies the samples that a node's ranks need to node-local storage, once, checksummed and
-// reusable.
+// The sets of samples of a run, read in place or from copies on the node: copied once, checksummed
+// and reusable.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -11,72 +12,74 @@
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
-#include "staging/folder_use.h"
 #include "staging/plan.h"
+#include "staging/staging_config.h"
 
 namespace staging {
 
-/// kNone: read in place. kNode: copy what the node's ranks need to node-local storage.
-enum class StagingMode { kNone, kNode };
-
-/// What happens to a node's copy after the run. A copy that was once kept, as by `trainmark stage`,
-/// is not removed by a later run with kRemove.
-enum class Afterwards { kRemove, kKeep };
-
-/// Which copies are used again: kUnread trusts what their files look like, and finds a damaged
-/// sample only when it is read; kVerified reads them in full first.
-enum class Reuse { kUnread, kVerified };
-
-struct StagingConfig {
-  StagingMode mode = StagingMode::kNode;
-  std::string directory = {};
-  Afterwards afterwards = Afterwards::kRemove;
-  Reuse reuse = Reuse::kUnread;
-};
-
-/// What staging did, over all nodes; the same on every rank.
-struct StagingFacts {
-  StagingMode mode = StagingMode::kNone;
-  std::int64_t nodes = 0, reused_nodes = 0;
-  std::int64_t files = 0, samples = 0, bytes = 0;  ///< copied or reused; summed over nodes
-  std::int64_t source_reads = 0;                   ///< read calls on the source's storage
-  double seconds = 0.0;                            ///< of the slowest node
-  /// Rate of a node's copy, including reading it back; 0 when every node reused its copy.
-  double bytes_per_second_min = 0.0, bytes_per_second_mean = 0.0, bytes_per_second_max = 0.0;
-};
-nlohmann::json to_json(const StagingFacts& facts);
-
-struct Staged {
-  /// Same indices, labels and bytes as the source. With kNode, every read is checked against the
-  /// sample's XXH3; a damaged copy is replaced by the source. Reading a sample that the node did
-  /// not stage throws Error(kInternal).
-  std::shared_ptr<const dataset::Dataset> data;
-  StagingFacts facts;
-  std::string directory;           ///< of this node's staged set; empty with kNone
-  std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the set
-  std::int64_t copied_bytes = 0;   ///< by this rank
-};
-
-/// The samples of a dataset that this rank needs.
+/// A set of samples, and those of them that this rank needs.
 struct Wanted {
+  std::string name;  ///< in plans and facts
   std::shared_ptr<const dataset::Dataset> source;
   Ranges ranges;
 };
 
-/// Collective over all ranks. With kNode, each rank copies its share, by bytes, into packed files
-/// in config.directory and reads them back. Only a complete set of this user's is trusted: the
-/// manifest is written last, and one rename publishes the set. An existing set of the same identity
-/// is reused. Leftovers of dead jobs in that folder are removed first. Returns one Staged for each
-/// of `sets`. Throws AgreedError before copying anything when a node has too little space for all
-/// sets together; AgreedError(kStopped) when a signal tells a rank to end while it plans or copies
-/// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
-/// all ranks know, or with one rank per node, what is unfinished or not to be kept is removed.
-std::vector<Staged> stage(const std::vector<Wanted>& sets, const StagingConfig& config,
-                          const runner::Communicator& world, const runner::Topology& topology,
-                          const base::Clock& clock);
+/// Where staging takes place. What is referred to must outlive its users.
+struct Place {
+  const runner::Communicator& world;
+  const runner::Topology& topology;
+  const base::Clock& clock;
+};
 
-/// Collective over the node. Ends the use of a set that nobody reads any more. Deletes the files
-/// named by its manifest unless the set is kept or another run uses it.
-void leave_staged(const runner::Topology& topology, std::shared_ptr<FolderUse> use);
+struct Staged;
+
+/// Owns the copies of a run's sets on this rank's node, from copy() to leave().
+class Staging {
+ public:
+  /// Accesses no file. Every rank gives the same sets in the same order; ranges may differ.
+  Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place);
+  /// Not collective. If this rank is alone on its node, removes copies that are not to be kept;
+  /// otherwise others may still read them, and the next run removes them.
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Collective over all ranks. {"mode", <name>: plan of the set on this node, ..., "fits"}. With
+  /// kStream no set has more than {"samples", "bytes": null}, and no file is accessed. Writes
+  /// nothing, and throws what plan_staging() does.
+  nlohmann::json plan() const;
+
+  /// Collective over all ranks. Unless samples are streamed, each rank copies its share, by bytes,
+  /// into packed files in config.directory and reads them back. Only a complete set of this user's
+  /// is trusted: the manifest is written last, and one rename publishes the set. An existing set of
+  /// the same identity is reused. Leftovers of dead jobs in that folder are removed first. Throws
+  /// AgreedError before copying anything when a node has too little space for all sets together;
+  /// AgreedError(kStopped) when a signal tells a rank to end while it plans or copies
+  /// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
+  /// all ranks know, or with one rank per node, what is unfinished or not to be kept is removed.
+  void copy();
+
+  /// Same indices, labels and bytes as the source of a set: the source itself, or after copy() its
+  /// copy, of which every read is checked against the sample's XXH3; a damaged copy is replaced by
+  /// the source. Reading a sample from a copy that does not hold it throws Error(kInternal).
+  const std::shared_ptr<const dataset::Dataset>& data(std::size_t set) const;
+  /// What copy() did, over all nodes, by name; the same on every rank.
+  nlohmann::json facts() const;
+  /// Bytes that this rank has copied since the last call.
+  std::int64_t take_copied_bytes();
+
+  /// Collective over the node. Call when this rank reads no copy any more. Deletes the files named
+  /// by a copy's manifest unless the copy is kept or another run uses it.
+  void leave();
+
+ private:
+  void copy_sets();
+
+  std::vector<Wanted> sets_;
+  const StagingConfig config_;
+  const Place place_;
+  std::vector<Staged> staged_;  ///< empty: samples are read in place
+  std::int64_t copied_bytes_ = 0;
+};
 
 }  // namespace staging

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace staging {
 namespace {
@@ -14,13 +16,34 @@ std::string default_directory() {
          "/trainmark-staging-" + std::to_string(getuid());
 }
 
+std::vector<std::pair<std::string, StagingMode>> staging_modes() {
+  std::vector<std::pair<std::string, StagingMode>> modes;
+  for (const StagingMode mode : {StagingMode::kStream, StagingMode::kShard, StagingMode::kFull}) {
+    modes.emplace_back(to_string(mode), mode);
+  }
+  return modes;
+}
+
 }  // namespace
+
+const char* to_string(StagingMode mode) {
+  switch (mode) {
+    case StagingMode::kStream:
+      return "stream";
+    case StagingMode::kShard:
+      return "shard";
+    case StagingMode::kFull:
+      return "full";
+  }
+  return "";
+}
 
 StagingConfig parse_staging(const base::ObjectReader& section) {
   StagingConfig config;
   config.mode = section.choice<StagingMode>(
-      "mode", config.mode, {{"node", StagingMode::kNode}, {"none", StagingMode::kNone}},
-      "node: copy what a node's ranks need to its own storage; none: read in place");
+      "mode", config.mode, staging_modes(),
+      "shard: copy what a node's ranks need to its own storage; full: the whole set; stream: read "
+      "in place");
   config.directory = section.optional<std::string>("directory", default_directory(),
                                                    "node-local folder", base::whole_path());
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");

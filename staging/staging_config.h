@@ -1,10 +1,35 @@
 // The "staging" section of a configuration, the same for every workload.
 #pragma once
 
+#include <string>
+
 #include "runner/base/object_reader.h"
-#include "staging/stage.h"
 
 namespace staging {
+
+/// Where samples are read while training. No mode changes which samples a rank reads, or their
+/// order.
+enum class StagingMode {
+  kStream,  ///< in place
+  kShard,   ///< from a copy of what the node's ranks need on node-local storage
+  kFull     ///< from a copy of the whole set on node-local storage
+};
+const char* to_string(StagingMode mode);
+
+/// What happens to a node's copy after the run. A copy that was once kept, as by `trainmark stage`,
+/// is not removed by a later run with kRemove.
+enum class Afterwards { kRemove, kKeep };
+
+/// Which copies are used again: kUnread trusts what their files look like, and finds a damaged
+/// sample only when it is read; kVerified reads them in full first.
+enum class Reuse { kUnread, kVerified };
+
+struct StagingConfig {
+  StagingMode mode = StagingMode::kShard;
+  std::string directory = {};
+  Afterwards afterwards = Afterwards::kRemove;
+  Reuse reuse = Reuse::kUnread;
+};
 
 StagingConfig parse_staging(const base::ObjectReader& section);
 

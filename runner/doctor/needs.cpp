@@ -69,7 +69,8 @@ Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRan
   needs.folders.shared = {runner::results_folder(config)};
   const std::string checkpoints = runner::checkpoints_folder(config);
   if (checkpoints != needs.folders.shared.front()) needs.folders.shared.push_back(checkpoints);
-  needs.stages = text_at(resolved, "/staging/mode") == "node";
+  const std::string mode = text_at(resolved, "/staging/mode");
+  needs.stages = !mode.empty() && mode != "stream";
   const std::string staging = text_at(resolved, "/staging/directory");
   if (needs.stages && !staging.empty()) needs.folders.scratch = staging;
   return needs;

@@ -43,7 +43,7 @@ json small_config(const fs::path& folder) {
             {"validation", (folder / "data/validation").string()},
             {"preprocess", "cifar"},
             {"decode_threads", 1}}},
-          {"staging", {{"mode", "none"}, {"directory", (folder / "staged").string()}}},
+          {"staging", {{"mode", "stream"}, {"directory", (folder / "staged").string()}}},
           {"model", {{"image_size", 32}, {"classes", 2}, {"width", 16}}},
           {"training", {{"global_batch_size", 24}, {"bn_group_samples", 12}}},
           {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},

@@ -78,7 +78,7 @@ void expect_waiting_in_staging() {
   constexpr double kDelay_s = 2.5;
   constexpr int kReads = 80;  // half of all images
   Job job;
-  job.set("/staging/mode", "node");
+  job.set("/staging/mode", "shard");
   job.set("/epochs", 1);
   job.set("/evaluation/every_epochs", 1);
   job.delay("DELAY_RANK", "1");

@@ -93,7 +93,7 @@ def write_config(folder, universes, recipe, seed=1, **sections):
         "target": {"quality": 1e-9},
         "results": {"directory": f"{folder}/results"},
         "dataset": {"train": data, "validation": data},
-        "staging": {"mode": "none"},
+        "staging": {"mode": "stream"},
         "model": dict(recipe.model),
         "training": {"global_batch_size": recipe.batch},
         "optimizer": {"name": "sgd", **recipe.optimizer},

@@ -105,7 +105,7 @@ def write_config(folder, scenes, recipe, seed=1, ranks=1, **sections):
         "target": {"quality": 1.0},
         "results": {"directory": f"{folder}/results"},
         "dataset": {"train": data, "validation": data, "statistics": write_statistics(f"{folder}/stats.h5")},
-        "staging": {"mode": "none"},
+        "staging": {"mode": "stream"},
         "model": dict(recipe.model),
         "training": {"global_batch_size": recipe.batch, "bn_group_ranks": ranks_that_share(recipe, ranks)},
         "optimizer": dict(recipe.optimizer),

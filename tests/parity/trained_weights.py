@@ -29,7 +29,7 @@ def train(program, folder):
         "target": {"quality": 1.0},
         "results": {"directory": f"{folder}/results", "system": "box"},
         "dataset": {"train": f"{folder}/data/train", "validation": f"{folder}/data/validation", "preprocess": "cifar"},
-        "staging": {"mode": "none"},
+        "staging": {"mode": "stream"},
         "model": {"image_size": SIZE, "classes": CLASSES, "padding": "torchvision"},
         "training": {"global_batch_size": 16, "bn_group_samples": 16},
         "optimizer": {"name": "sgd", "momentum": 0.9, "weight_decay": 0.0005},

@@ -81,7 +81,7 @@ def write_config(options, folder, variant, payload):
               # A target that is reached: Open MPI takes seconds to end a job on several hosts with another exit code.
               "target": {"quality": 0.01}, "results": {"directory": str(folder / "results"), "system": "here"},
               "dataset": {"train": str(folder / "data/train.bin"), "test": str(folder / "data/test.bin")},
-              "staging": {"mode": "none"},
+              "staging": {"mode": "stream"},
               "model": {"embedding_width": options.width, "bottom": [128, options.width], "top": [256, 128, 1],
                         "tables": "small"},
               "embeddings": {"alltoall": variant, "payload": payload},

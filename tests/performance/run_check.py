@@ -78,7 +78,7 @@ def write_config(options, folder):
     config = {"workload": "resnet50", "epochs": 1, "threads": options.threads, "clear_caches": "never",
               "target": {"quality": 1.0}, "results": {"directory": str(folder / "results"), "system": "here"},
               "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation")},
-              "staging": {"mode": "none"}, "model": {"image_size": options.image_size, "classes": CLASSES},
+              "staging": {"mode": "stream"}, "model": {"image_size": options.image_size, "classes": CLASSES},
               "training": {"global_batch_size": options.batch, "bn_group_samples": options.batch,
                            "precision": options.precision},
               "optimizer": {"name": "sgd", "momentum": 0.9}, "schedule": {"learning_rate": 0.001}}

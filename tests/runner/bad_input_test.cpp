@@ -125,7 +125,7 @@ TEST_F(BadInput, PipeInsteadOfAnImageOrOfWeights) {
   const fs::path image = an_image();
   fs::remove(image);
   ASSERT_EQ(::mkfifo(image.c_str(), 0600), 0);
-  for (const std::string mode : {"none", "node"}) {
+  for (const std::string mode : {"stream", "shard"}) {
     expect(run([&](json& c) { c["staging"]["mode"] = mode; }), kData,
            HasSubstr(image.filename().string() + ": expected a regular file"));
   }

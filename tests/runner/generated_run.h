@@ -154,7 +154,7 @@ class GeneratedRun : public ProgramTest {
   }
   /// The same while samples are read in place.
   void expect_in_place(int status, const testing::Matcher<std::string>& message) {
-    expect_everywhere([](json& c) { c["staging"]["mode"] = "none"; }, status, message);
+    expect_everywhere([](json& c) { c["staging"]["mode"] = "stream"; }, status, message);
   }
 
   fs::path result(const std::string& ending) const {

@@ -68,7 +68,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
   // The staged copy equals the dataset: training ends with the same bits.
   json unstaged = config();
-  unstaged["staging"]["mode"] = "none";
+  unstaged["staging"]["mode"] = "stream";
   ASSERT_EQ(shell(mpirun(2) + TRAINMARK " run " + saved(unstaged)).status, kTargetMissed);
   EXPECT_EQ(content(result("2.weights.h5")), content(result("3.weights.h5")));
 }

@@ -28,10 +28,22 @@ TEST(RenamedKeys, AreTakenUnderTheirOldNamesWithAWarning) {
   EXPECT_EQ(config, (json{{"training", {{"bn_group_ranks", 2}}}}));
 }
 
+TEST(RenamedKeys, NameModesOfStaging) {
+  for (const auto& [before, now] : {std::pair("none", "stream"), std::pair("node", "shard")}) {
+    json config = {{"staging", {{"mode", before}, {"directory", "near"}}}};
+    EXPECT_THAT(rename_old_keys(config, "a.json"),
+                ElementsAre(std::string("a.json: /staging/mode: ") + before + " is called " + now +
+                            " now; the next release will not take the old name"));
+    EXPECT_EQ(config, (json{{"staging", {{"mode", now}, {"directory", "near"}}}}));
+  }
+}
+
 TEST(RenamedKeys, LeaveConfigurationsOfTodayAsTheyAre) {
   for (const json& today :
        {json{{"training", {{"bn_group_samples", 4}}}}, json{{"workload", "toy"}},
-        json{{"bn_group_size", 4}}, json{{"training", "none"}}, json{{"training", {1, 2}}}}) {
+        json{{"bn_group_size", 4}}, json{{"training", "none"}}, json{{"training", {1, 2}}},
+        json{{"staging", "none"}}, json{{"staging", {{"mode", "full"}}}},
+        json{{"staging", {{"mode", 3}}}}, json{{"staging", {{"directory", "none"}}}}}) {
     json config = today;
     EXPECT_THAT(rename_old_keys(config, "a.json"), IsEmpty());
     EXPECT_EQ(config, today);

@@ -74,7 +74,7 @@ TEST_F(ScriptCommand, ReadsTheConfigurationAsRunDoes) {
   refused(std::string("moab ") + kRun, "SCHEDULER: expected one of slurm, pbs, lsf, flux");
   refused(std::string("slurm ") + kRun + "--together", "--together: only for a set");
   refused(std::string("slurm ") + kRun + "more", "expected options for the launcher after --");
-  refused("slurm " + std::string(kRun) + "--set staging.mode=none --scratch /scratch",
+  refused("slurm " + std::string(kRun) + "--set staging.mode=stream --scratch /scratch",
           "--scratch: this configuration stages nothing");
   refused(std::string("pbs ") + kRun + "--check", "--check: only Slurm");
 }

@@ -24,7 +24,7 @@ class StuckStorage : public outside::SmallRun {
   Ended run_without(const std::string& folder) {
     return run(
         [](json& config) {
-          config["staging"]["mode"] = "none";
+          config["staging"]["mode"] = "stream";
           config["hang_timeout_s"] = kHangTimeoutS;
         },
         outside::mpirun_with_stuck_file(2, last_image(folder)));

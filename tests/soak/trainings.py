@@ -41,7 +41,7 @@ def _dlrm(data):
         "training": {"global_batch_size": 12},
         "optimizer": {"name": "sgd", "momentum": 0},
         "schedule": {"name": "constant", "learning_rate": 0.1},
-        "staging": {"mode": "node"},
+        "staging": {"mode": "shard"},
     }
 
 
@@ -50,7 +50,7 @@ def _cosmoflow(data):
         "epochs": 24,
         "target": {"quality": 0.0001},
         "dataset": {"train": f"{data}/train", "validation": f"{data}/validation"},
-        "staging": {"mode": "node"},
+        "staging": {"mode": "shard"},
         "model": {"size": 8, "channels": [16, 16], "dense": [8]},
         "training": {"global_batch_size": 12},
         "schedule": {"learning_rate": 0.001, "scaling": "none"},
@@ -64,7 +64,7 @@ def _deepcam(data):
         "epochs": 4,
         "target": {"quality": 0.9999},
         "dataset": {"train": f"{data}/train", "validation": f"{data}/validation"},
-        "staging": {"mode": "node"},
+        "staging": {"mode": "shard"},
         "model": {"height": 16, "width": 16, "middle_blocks": 1, "widths": {part: 16 for part in parts}},
         "training": {"global_batch_size": 12},
         "schedule": {"learning_rate": 0.001},

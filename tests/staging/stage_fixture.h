@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,8 @@
 #include "staging/stage.h"
 
 namespace staging {
+
+namespace fs = std::filesystem;
 
 /// Samples "sample 17 ....." of different sizes. Counts the reads.
 class MemoryDataset final : public dataset::Dataset {
@@ -59,31 +62,59 @@ class MemoryDataset final : public dataset::Dataset {
 };
 
 /// Pretends that the ranks are spread over several nodes, and gives each node a folder.
-class Staging : public testing::Test {
+class StagingOnRanks : public testing::Test {
  protected:
-  Staging() : world_(runner::Communicator::world()) {
+  /// A set after Staging::copy(), and its owner.
+  struct Copied {
+    std::unique_ptr<Staging> staging;
+    std::shared_ptr<const dataset::Dataset> data;
+    nlohmann::json facts;
+    std::string directory;  ///< of the copy on this node
+    void leave() const { staging->leave(); }
+  };
+
+  StagingOnRanks() : world_(runner::Communicator::world()) {
     if (world_.rank() == 0) folder_ = std::make_unique<base::TemporaryDirectory>();
     root_ = world_.broadcast(folder_ ? folder_->path().string() : "", 0);
   }
-  ~Staging() override { world_.barrier(); }
+  ~StagingOnRanks() override { world_.barrier(); }
 
   runner::Topology nodes(int count) const { return runner::pretend_nodes(world_, count); }
   std::string directory(const runner::Topology& topology) const {
     return root_ + "/node" + std::to_string(topology.node_index);
   }
-  Staged stage_on(const runner::Topology& topology,
+  Place place(const runner::Topology& topology) const { return {world_, topology, clock_}; }
+  /// Copies one set, which facts and plans call "set".
+  Copied stage_on(const runner::Topology& topology,
                   const std::shared_ptr<const dataset::Dataset>& source, const Ranges& ranges,
-                  Afterwards afterwards = Afterwards::kRemove, Reuse reuse = Reuse::kUnread) const {
-    return std::move(stage({{source, ranges}},
-                           {StagingMode::kNode, directory(topology), afterwards, reuse}, world_,
-                           topology, clock_)
-                         .front());
+                  Afterwards afterwards = Afterwards::kRemove, Reuse reuse = Reuse::kUnread,
+                  StagingMode mode = StagingMode::kShard) const {
+    Copied copied{std::make_unique<Staging>(
+                      std::vector<Wanted>{{"set", source, ranges}},
+                      StagingConfig{mode, directory(topology), afterwards, reuse}, place(topology)),
+                  nullptr, nullptr, ""};
+    copied.staging->copy();
+    copied.data = copied.staging->data(0);
+    copied.facts = copied.staging->facts().at("set");
+    copied.directory = copied.staging->plan().at("set").at("directory").get<std::string>();
+    return copied;
   }
   /// Stages samples and then ends like a killed job: the locks are released, the copy remains.
   std::string die_with_copy(const runner::Topology& topology, std::int64_t samples,
                             Afterwards afterwards = Afterwards::kRemove) const {
     const auto source = std::make_shared<MemoryDataset>(samples);
-    std::string left = stage_on(topology, source, {{0, samples}}, afterwards).directory;
+    const bool leads = topology.is_node_leader();
+    std::string left, aside;
+    {
+      const Copied copied = stage_on(topology, source, {{0, samples}}, afterwards);
+      left = copied.directory;
+      aside = left + ".aside";
+      if (leads) fs::copy(left, aside, fs::copy_options::recursive);
+      world_.barrier();
+    }
+    // The end of a living process may have removed it.
+    if (leads) fs::remove_all(left);
+    if (leads) fs::rename(aside, left);
     world_.barrier();
     return left;
   }

@@ -21,13 +21,12 @@ namespace staging {
 namespace {
 
 using testing::HasSubstr;
-namespace fs = std::filesystem;
 
-TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
+TEST_F(StagingOnRanks, GivesTheBytesOfTheSourceOnEveryRank) {
   for (const int node_count : {1, 2}) {
     const runner::Topology topology = nodes(node_count);
     const auto source = std::make_shared<MemoryDataset>(100);
-    const Staged staged = stage_on(topology, source, {{0, 100}});
+    const Copied staged = stage_on(topology, source, {{0, 100}});
     EXPECT_EQ(staged.data->size(), 100);
     for (std::int64_t i = 0; i < 100; ++i) {
       ASSERT_EQ(content(*staged.data, i), MemoryDataset::text(i));
@@ -36,18 +35,18 @@ TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
     }
     EXPECT_EQ(staged.data->name(17), "sample 17");
     EXPECT_EQ(staged.data->class_names(), source->class_names());
-    leave_staged(topology, staged.use);
+    staged.leave();
     EXPECT_TRUE(fs::is_empty(directory(topology)));
     world_.barrier();
   }
 }
 
-TEST_F(Staging, CopiesOnlyWhatTheNodesRanksNeed) {
+TEST_F(StagingOnRanks, CopiesOnlyWhatTheNodesRanksNeed) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(100);
   // Rank r needs ten samples; the samples of consecutive ranks overlap by five.
   const std::int64_t first = world_.rank() * 5;
-  const Staged staged = stage_on(topology, source, {{first, first + 10}, {90, 91}});
+  const Copied staged = stage_on(topology, source, {{first, first + 10}, {90, 91}});
   std::int64_t begin = 100, end = 0;
   for (int r = 0; r < world_.size(); ++r) {
     if (topology.node_of_rank[static_cast<std::size_t>(r)] != topology.node_index) continue;
@@ -68,7 +67,7 @@ TEST_F(Staging, CopiesOnlyWhatTheNodesRanksNeed) {
   EXPECT_EQ(sum[0], end - begin + 1);  // each needed sample once per node
 }
 
-TEST_F(Staging, DividesTheWorkByBytes) {
+TEST_F(StagingOnRanks, DividesTheWorkByBytes) {
   const runner::Topology topology = nodes(1);
   const MemoryDataset source(1000);
   const StagingPlan plan = plan_staging(source, {{0, 1000}}, world_, topology, directory(topology));
@@ -82,50 +81,52 @@ TEST_F(Staging, DividesTheWorkByBytes) {
   }
 }
 
-TEST_F(Staging, TellsWhatItDid) {
+TEST_F(StagingOnRanks, TellsWhatItDid) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(100);
-  const StagingFacts first = stage_on(topology, source, {{0, 100}}).facts;
+  const nlohmann::json first = stage_on(topology, source, {{0, 100}}).facts;
   std::int64_t bytes = 0;
   for (std::int64_t i = 0; i < 100; ++i) bytes += source->bytes(i);
-  EXPECT_EQ(first.nodes, topology.node_count);
-  EXPECT_EQ(first.samples, 100 * topology.node_count);
-  EXPECT_EQ(first.bytes, bytes * topology.node_count);
-  EXPECT_EQ(first.files, world_.size());
-  EXPECT_EQ(first.source_reads, 100 * topology.node_count);
-  EXPECT_EQ(first.reused_nodes, 0);
-  EXPECT_GT(first.seconds, 0.0);
-  EXPECT_GT(first.bytes_per_second_min, 0.0);
-  EXPECT_LE(first.bytes_per_second_min, first.bytes_per_second_mean);
-  EXPECT_LE(first.bytes_per_second_mean, first.bytes_per_second_max);
-  EXPECT_EQ(to_json(first)["reused"], false);
+  EXPECT_EQ(first["mode"], "shard");
+  EXPECT_EQ(first["nodes"], topology.node_count);
+  EXPECT_EQ(first["samples"], 100 * topology.node_count);
+  EXPECT_EQ(first["bytes"], bytes * topology.node_count);
+  EXPECT_EQ(first["files"], world_.size());
+  EXPECT_EQ(first["source_reads"], 100 * topology.node_count);
+  EXPECT_EQ(first["reused_nodes"], 0);
+  EXPECT_EQ(first["reused"], false);
+  EXPECT_GT(first["seconds"], 0.0);
+  const nlohmann::json& rates = first["bytes_per_second"];
+  EXPECT_GT(rates["min"], 0.0);
+  EXPECT_LE(rates["min"], rates["mean"]);
+  EXPECT_LE(rates["mean"], rates["max"]);
 }
 
-TEST_F(Staging, UsesAWholeSetOfTheSameIdentityAgain) {
+TEST_F(StagingOnRanks, UsesAWholeSetOfTheSameIdentityAgain) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(50);
-  stage_on(topology, source, {{0, 50}});
+  const Copied first = stage_on(topology, source, {{0, 50}});
   source->reads = 0;
-  const Staged again = stage_on(topology, source, {{0, 50}});
+  const Copied again = stage_on(topology, source, {{0, 50}});
   EXPECT_EQ(source->reads, 0);
-  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
-  EXPECT_EQ(again.facts.source_reads, 0);
-  EXPECT_EQ(to_json(again.facts)["reused"], true);
+  EXPECT_EQ(again.facts["reused_nodes"], topology.node_count);
+  EXPECT_EQ(again.facts["source_reads"], 0);
+  EXPECT_EQ(again.facts["reused"], true);
   EXPECT_EQ(content(*again.data, 49), MemoryDataset::text(49));
 
   // Another modification time or other ranges give another set.
   source->mtime_ns = 6;
-  EXPECT_EQ(stage_on(topology, source, {{0, 50}}).facts.reused_nodes, 0);
-  EXPECT_EQ(stage_on(topology, source, {{0, 49}}).facts.reused_nodes, 0);
+  EXPECT_EQ(stage_on(topology, source, {{0, 50}}).facts["reused_nodes"], 0);
+  EXPECT_EQ(stage_on(topology, source, {{0, 49}}).facts["reused_nodes"], 0);
 }
 
-TEST_F(Staging, TrustsNoSetThatIsNotWhole) {
+TEST_F(StagingOnRanks, TrustsNoSetThatIsNotWhole) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(50);
-  const std::string set = stage_on(topology, source, {{0, 50}}).directory;
+  const std::string set = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep).directory;
   const auto expect_copied_again = [&] {
-    const Staged staged = stage_on(topology, source, {{0, 50}});
-    EXPECT_EQ(staged.facts.reused_nodes, 0);
+    const Copied staged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
+    EXPECT_EQ(staged.facts["reused_nodes"], 0);
     EXPECT_EQ(content(*staged.data, 49), MemoryDataset::text(49));
   };
   on_leader(world_, [&] { fs::resize_file(set + "/part-0.bin", 10); });
@@ -146,10 +147,10 @@ void overwrite_samples(const std::string& set) {
   }
 }
 
-TEST_F(Staging, ReadsTheSourceWhereTheCopyIsDamagedAndSaysSo) {
+TEST_F(StagingOnRanks, ReadsTheSourceWhereTheCopyIsDamagedAndSaysSo) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(50);
-  const Staged staged = stage_on(topology, source, {{0, 50}});
+  const Copied staged = stage_on(topology, source, {{0, 50}});
   on_leader(world_, [&] { overwrite_samples(staged.directory); });
   EXPECT_TRUE(staged.data->take_remarks().empty());
   EXPECT_EQ(content(*staged.data, 40), MemoryDataset::text(40));
@@ -163,9 +164,9 @@ TEST_F(Staging, ReadsTheSourceWhereTheCopyIsDamagedAndSaysSo) {
   EXPECT_TRUE(staged.data->take_remarks().empty());
 }
 
-TEST_F(Staging, ReadsTheSourceWhereTheCopyIsCut) {
+TEST_F(StagingOnRanks, ReadsTheSourceWhereTheCopyIsCut) {
   const runner::Topology topology = nodes(1);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(50), {{0, 50}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(50), {{0, 50}});
   on_leader(world_, [&] {
     for (const auto& part : read_manifest(staged.directory).parts) {
       fs::resize_file(staged.directory + "/" + part.file, 0);
@@ -175,10 +176,10 @@ TEST_F(Staging, ReadsTheSourceWhereTheCopyIsCut) {
   EXPECT_EQ(staged.data->take_remarks().size(), 1U);
 }
 
-TEST_F(Staging, NamesFileAndOffsetOfBytesThatChangedWithTheirSource) {
+TEST_F(StagingOnRanks, NamesFileAndOffsetOfBytesThatChangedWithTheirSource) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(50);
-  const Staged staged = stage_on(topology, source, {{0, 50}});
+  const Copied staged = stage_on(topology, source, {{0, 50}});
   on_leader(world_, [&] { overwrite_samples(staged.directory); });
   source->written_over = "another sample";
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { content(*staged.data, 40); }),
@@ -186,10 +187,10 @@ TEST_F(Staging, NamesFileAndOffsetOfBytesThatChangedWithTheirSource) {
                              HasSubstr("and sample 40 differs from it as well")));
 }
 
-TEST_F(Staging, CopiesAnewWhereASampleWasFoundDamaged) {
+TEST_F(StagingOnRanks, CopiesAnewWhereASampleWasFoundDamaged) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(50);
-  const Staged damaged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
+  const Copied damaged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
   on_leader(world_, [&] {
     std::fstream part(damaged.directory + "/part-0.bin",
                       std::ios::in | std::ios::out | std::ios::binary);
@@ -197,13 +198,13 @@ TEST_F(Staging, CopiesAnewWhereASampleWasFoundDamaged) {
     part.flush();
     EXPECT_EQ(content(*damaged.data, 0), MemoryDataset::text(0));
   });
-  const Staged again = stage_on(topology, source, {{0, 50}});
-  EXPECT_EQ(again.facts.reused_nodes, 0);
+  const Copied again = stage_on(topology, source, {{0, 50}});
+  EXPECT_EQ(again.facts["reused_nodes"], 0);
   EXPECT_EQ(content(*again.data, 0), MemoryDataset::text(0));
   EXPECT_FALSE(fs::exists(again.directory + "/damaged"));
 }
 
-TEST_F(Staging, RefusesOnEveryRankWhatDoesNotFit) {
+TEST_F(StagingOnRanks, RefusesOnEveryRankWhatDoesNotFit) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(4);
   source->claimed_bytes = std::int64_t{1} << 55;
@@ -215,7 +216,7 @@ TEST_F(Staging, RefusesOnEveryRankWhatDoesNotFit) {
   EXPECT_EQ(source->reads, 0);
 }
 
-TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
+TEST_F(StagingOnRanks, RefusesSetsThatFitAloneButNotTogether) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(4);
   fs::create_directories(directory(topology));
@@ -224,14 +225,15 @@ TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
   ASSERT_TRUE(
       fit_together({plan_staging(*source, {{0, 4}}, world_, topology, directory(topology))}));
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] {
-                stage({{source, {{0, 4}}}, {source, {{0, 4}}}},
-                      {StagingMode::kNode, directory(topology)}, world_, topology, clock_);
+                Staging({{"one", source, {{0, 4}}}, {"other", source, {{0, 4}}}},
+                        {StagingMode::kShard, directory(topology)}, place(topology))
+                    .copy();
               }),
               HasSubstr("staging needs"));
   EXPECT_EQ(source->reads, 0);
 }
 
-TEST_F(Staging, LeavesNothingBehindWhenOneRankIsToldToEnd) {
+TEST_F(StagingOnRanks, LeavesNothingBehindWhenOneRankIsToldToEnd) {
   const runner::Topology topology = nodes(2);
   const auto first = std::make_shared<MemoryDataset>(20);
   const auto second = std::make_shared<MemoryDataset>(100);
@@ -241,8 +243,9 @@ TEST_F(Staging, LeavesNothingBehindWhenOneRankIsToldToEnd) {
     if (is_told) raise(SIGTERM);
   };
   try {
-    stage({{first, {{0, 20}}}, {second, {{0, 100}}}}, {StagingMode::kNode, directory(topology)},
-          world_, topology, clock_);
+    Staging({{"first", first, {{0, 20}}}, {"second", second, {{0, 100}}}},
+            {StagingMode::kShard, directory(topology)}, place(topology))
+        .copy();
     ADD_FAILURE() << "went on";
   } catch (const runner::AgreedError& e) {
     EXPECT_EQ(e.code(), base::ExitCode::kStopped);
@@ -252,7 +255,7 @@ TEST_F(Staging, LeavesNothingBehindWhenOneRankIsToldToEnd) {
   EXPECT_TRUE(fs::is_empty(directory(topology)));
 }
 
-TEST_F(Staging, EndsBetweenTwoSamplesOfThePlanWhenOneRankIsToldTo) {
+TEST_F(StagingOnRanks, EndsBetweenTwoSamplesOfThePlanWhenOneRankIsToldTo) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(10000);
   const runner::StopSignals signals;
@@ -273,7 +276,7 @@ TEST_F(Staging, EndsBetweenTwoSamplesOfThePlanWhenOneRankIsToldTo) {
   EXPECT_EQ(source->reads, 0);
 }
 
-TEST_F(Staging, LeavesNothingBehindWhenASourceIsDamaged) {
+TEST_F(StagingOnRanks, LeavesNothingBehindWhenASourceIsDamaged) {
   if (world_.size() > 1) return;  // with more ranks the job is aborted
   const runner::Topology topology = nodes(1);
   const auto first = std::make_shared<MemoryDataset>(20),
@@ -282,46 +285,37 @@ TEST_F(Staging, LeavesNothingBehindWhenASourceIsDamaged) {
   damaged->at_read = [] { throw base::DataError("damaged"); };
   const std::string whole = die_with_copy(topology, 10, Afterwards::kKeep);
   EXPECT_EQ(base::thrown_message<base::DataError>([&] {
-              stage({{first, {{0, 20}}}, {kept, {{0, 10}}}, {damaged, {{0, 30}}}},
-                    {StagingMode::kNode, directory(topology)}, world_, topology, clock_);
+              Staging({{"first", first, {{0, 20}}},
+                       {"kept", kept, {{0, 10}}},
+                       {"damaged", damaged, {{0, 30}}}},
+                      {StagingMode::kShard, directory(topology)}, place(topology))
+                  .copy();
             }),
             "damaged");
   EXPECT_TRUE(fs::exists(whole + "/manifest.json"));
   EXPECT_EQ(std::distance(fs::directory_iterator(directory(topology)), {}), 1);
 }
 
-TEST_F(Staging, FindsAndReplacesADamagedCopyBeforeItsUseWhenToldToVerify) {
+TEST_F(StagingOnRanks, FindsAndReplacesADamagedCopyBeforeItsUseWhenToldToVerify) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(50);
   const std::string kept = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep).directory;
   const auto verified = [&] {
     return stage_on(topology, source, {{0, 50}}, Afterwards::kKeep, Reuse::kVerified);
   };
-  EXPECT_EQ(verified().facts.reused_nodes, topology.node_count);
+  EXPECT_EQ(verified().facts["reused_nodes"], topology.node_count);
   world_.barrier();
   if (topology.is_node_leader()) overwrite_samples(kept);
   world_.barrier();
-  const Staged again = verified();
-  EXPECT_EQ(again.facts.reused_nodes, 0);
+  const Copied again = verified();
+  EXPECT_EQ(again.facts["reused_nodes"], 0);
   EXPECT_EQ(content(*again.data, 7), MemoryDataset::text(7));
   const auto remarks = again.data->take_remarks();
   EXPECT_EQ(remarks.size(), topology.is_node_leader() ? 1U : 0U);
   for (const std::string& remark : remarks) EXPECT_THAT(remark, HasSubstr("; copied anew"));
 }
 
-TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
-  const runner::Topology topology = nodes(1);
-  const auto source = std::make_shared<MemoryDataset>(4);
-  const Staged staged = std::move(
-      stage({{source, {{0, 4}}}}, {StagingMode::kNone, root_ + "/none"}, world_, topology, clock_)
-          .front());
-  EXPECT_EQ(staged.data, source);
-  EXPECT_EQ(staged.directory, "");
-  EXPECT_FALSE(fs::exists(root_ + "/none"));
-  EXPECT_EQ(to_json(staged.facts), (nlohmann::json{{"mode", "none"}}));
-}
-
-TEST_F(Staging, StagesAnArchiveInFewReads) {
+TEST_F(StagingOnRanks, StagesAnArchiveInFewReads) {
   const std::string path = root_ + "/data.tar";
   on_leader(world_, [&] {
     std::ofstream out(path, std::ios::binary);
@@ -336,15 +330,15 @@ TEST_F(Staging, StagesAnArchiveInFewReads) {
   const runner::Topology topology = nodes(1);
   const auto source = open_dataset_collective(world_, path);
   EXPECT_EQ(source->size(), 300);
-  const Staged staged = stage_on(topology, source, {{0, 300}});
-  EXPECT_LE(staged.facts.source_reads, 4 * world_.size());
+  const Copied staged = stage_on(topology, source, {{0, 300}});
+  EXPECT_LE(staged.facts["source_reads"], 4 * world_.size());
   for (std::int64_t i = 0; i < 300; ++i) {
     EXPECT_EQ(content(*staged.data, i), content(*source, i));
     EXPECT_EQ(staged.data->label(i), source->label(i));
   }
 }
 
-TEST_F(Staging, FailsToOpenOnEveryRankTogether) {
+TEST_F(StagingOnRanks, FailsToOpenOnEveryRankTogether) {
   EXPECT_THAT(base::thrown_message<runner::AgreedError>(
                   [&] { open_dataset_collective(world_, root_ + "/nothing"); }),
               HasSubstr("/nothing: expected a folder or tar"));

@@ -23,9 +23,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-namespace fs = std::filesystem;
 
-TEST_F(Staging, RemovesWhatADeadProcessBegan) {
+TEST_F(StagingOnRanks, RemovesWhatADeadProcessBegan) {
   const runner::Topology topology = nodes(1);
   const std::string other = directory(topology) + "/x-2.part." + base::host_name() + ".4194999";
   std::string begun;
@@ -40,7 +39,7 @@ TEST_F(Staging, RemovesWhatADeadProcessBegan) {
   EXPECT_TRUE(fs::exists(other + "/precious"));
 }
 
-TEST_F(Staging, LeavesAloneWhatALivingProcessBegins) {
+TEST_F(StagingOnRanks, LeavesAloneWhatALivingProcessBegins) {
   const runner::Topology topology = nodes(1);
   std::optional<FolderUse> mine;
   on_leader(world_, [&] {
@@ -51,7 +50,7 @@ TEST_F(Staging, LeavesAloneWhatALivingProcessBegins) {
   EXPECT_TRUE(!mine || fs::exists(mine->folder()));
 }
 
-TEST_F(Staging, GivesTwoProcessesOfOneNumberTwoFolders) {
+TEST_F(StagingOnRanks, GivesTwoProcessesOfOneNumberTwoFolders) {
   if (world_.rank() != 0) return;
   fs::create_directories(root_ + "/node0");
   const FolderUse one = begin_folder(root_ + "/node0/x-1");
@@ -59,62 +58,83 @@ TEST_F(Staging, GivesTwoProcessesOfOneNumberTwoFolders) {
   EXPECT_NE(one.folder(), other.folder());
 }
 
-TEST_F(Staging, RemovesWholeCopiesOfDeadJobs) {
+TEST_F(StagingOnRanks, RemovesWholeCopiesOfDeadJobs) {
   const runner::Topology topology = nodes(2);
   const std::string left = die_with_copy(topology, 4);
   EXPECT_TRUE(fs::exists(left));
   world_.barrier();
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(staged.directory));
 }
 
-TEST_F(Staging, RemovesAtItsEndTheCopyOfADeadJobThatItUsedAgain) {
+TEST_F(StagingOnRanks, RemovesAtItsEndTheCopyOfADeadJobThatItUsedAgain) {
   const runner::Topology topology = nodes(2);
   die_with_copy(topology, 4);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(staged.facts.reused_nodes, topology.node_count);
-  leave_staged(topology, staged.use);
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts["reused_nodes"], topology.node_count);
+  staged.leave();
   EXPECT_TRUE(fs::is_empty(directory(topology)));
 }
 
-TEST_F(Staging, KeepsWhatWasStagedToBeKept) {
+TEST_F(StagingOnRanks, KeepsWhatWasStagedToBeKept) {
   const runner::Topology topology = nodes(2);
   const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
   stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
   EXPECT_TRUE(fs::exists(kept));
-  const Staged again = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
-  leave_staged(topology, again.use);
+  const Copied again = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(again.facts["reused_nodes"], topology.node_count);
+  again.leave();
   EXPECT_TRUE(fs::exists(kept));
 }
 
-TEST_F(Staging, KeepsACopyFromWhenSomebodyAsksForIt) {
+TEST_F(StagingOnRanks, KeepsACopyFromWhenSomebodyAsksForIt) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4);
-  const Staged again =
+  const Copied again =
       stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}}, Afterwards::kKeep);
-  leave_staged(topology, again.use);
+  again.leave();
   EXPECT_TRUE(read_manifest(left).is_kept);
 }
 
-TEST_F(Staging, LeavesACopyToTheLastThatUsesIt) {
+TEST_F(StagingOnRanks, LeavesACopyToTheLastThatUsesIt) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(4);
-  const Staged one = stage_on(topology, source, {{0, 4}});
-  const Staged other = stage_on(topology, source, {{0, 4}});
+  const Copied one = stage_on(topology, source, {{0, 4}});
+  const Copied other = stage_on(topology, source, {{0, 4}});
   stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // looks for leftovers
-  leave_staged(topology, one.use);
+  one.leave();
   EXPECT_TRUE(fs::exists(other.directory));
-  leave_staged(topology, other.use);
+  other.leave();
   EXPECT_FALSE(fs::exists(other.directory));
 }
 
-TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
+TEST_F(StagingOnRanks, EndsItsUseWhenItIsDestroyed) {
+  const runner::Topology alone = nodes(world_.size());
+  const std::string kept =
+      stage_on(alone, std::make_shared<MemoryDataset>(4), {{0, 4}}, Afterwards::kKeep).directory;
+  stage_on(alone, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory(alone)), {}), 1);
+  EXPECT_TRUE(fs::exists(kept));
+  world_.barrier();
+
+  // Other ranks of a node may still read, so that the next run removes it.
+  const runner::Topology together = nodes(1);
+  const std::string left =
+      stage_on(together, std::make_shared<MemoryDataset>(6), {{0, 6}}).directory;
+  on_leader(world_, [&] {
+    for (const StagedFolder& folder : list_staged(directory(together))) {
+      EXPECT_FALSE(folder.is_used);
+    }
+    EXPECT_EQ(fs::exists(left), world_.size() > 1);
+  });
+}
+
+TEST_F(StagingOnRanks, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4);
   on_leader(world_, [&] { std::ofstream(left + "/manifest.json") << "{"; });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
   EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
   int aside = 0;
   for (const auto& entry : fs::directory_iterator(directory(topology))) {
@@ -123,19 +143,19 @@ TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
   EXPECT_EQ(aside, 1);
 }
 
-TEST_F(Staging, TakesThePlaceOfADamagedSetWithAForeignFile) {
+TEST_F(StagingOnRanks, TakesThePlaceOfADamagedSetWithAForeignFile) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
   on_leader(world_, [&] {
     std::ofstream(left + "/thesis.txt").put('x');
     fs::remove(left + "/part-0.bin");
   });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
   EXPECT_EQ(staged.directory, left);
   EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
 }
 
-TEST_F(Staging, TakesThePlaceOfAFileAndOfALinkThatLeadsNowhere) {
+TEST_F(StagingOnRanks, TakesThePlaceOfAFileAndOfALinkThatLeadsNowhere) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4);
   for (const bool is_link : {false, true}) {
@@ -147,14 +167,14 @@ TEST_F(Staging, TakesThePlaceOfAFileAndOfALinkThatLeadsNowhere) {
         std::ofstream(left).put('x');
       }
     });
-    const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+    const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
     EXPECT_EQ(staged.directory, left);
     EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
     world_.barrier();
   }
 }
 
-TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
+TEST_F(StagingOnRanks, TrustsNoManifestWhoseCountsDoNotAddUp) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
   on_leader(world_, [&] {
@@ -180,7 +200,7 @@ TEST_F(Staging, TrustsNoManifestWhoseCountsDoNotAddUp) {
   });
 }
 
-TEST_F(Staging, RefusesAManifestThatIsNoneInItsOwnWords) {
+TEST_F(StagingOnRanks, RefusesAManifestThatIsNoneInItsOwnWords) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
   const std::string path = left + "/manifest.json";
@@ -198,15 +218,15 @@ TEST_F(Staging, RefusesAManifestThatIsNoneInItsOwnWords) {
   });
 }
 
-TEST_F(Staging, IsNotStoppedByALeftoverWithAForeignFile) {
+TEST_F(StagingOnRanks, IsNotStoppedByALeftoverWithAForeignFile) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4);
   on_leader(world_, [&] { std::ofstream(left + "/thesis.txt").put('x'); });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
   EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
 }
 
-TEST_F(Staging, TellsWhichCopiesAreDamaged) {
+TEST_F(StagingOnRanks, TellsWhichCopiesAreDamaged) {
   const runner::Topology topology = nodes(1);
   const std::string damaged = die_with_copy(topology, 4, Afterwards::kKeep);
   const std::string whole = die_with_copy(topology, 5, Afterwards::kKeep);
@@ -227,10 +247,10 @@ TEST_F(Staging, TellsWhichCopiesAreDamaged) {
   });
 }
 
-TEST_F(Staging, RemovesByHandWhatNobodyUses) {
+TEST_F(StagingOnRanks, RemovesByHandWhatNobodyUses) {
   const runner::Topology topology = nodes(1);
   const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
-  const Staged used = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  const Copied used = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
   on_leader(world_, [&] {
     fs::create_directories(directory(topology) + "/precious");
     const auto list = list_staged(directory(topology));
@@ -245,7 +265,7 @@ TEST_F(Staging, RemovesByHandWhatNobodyUses) {
   });
 }
 
-TEST_F(Staging, DeletesNothingWithoutItsManifest) {
+TEST_F(StagingOnRanks, DeletesNothingWithoutItsManifest) {
   const runner::Topology topology = nodes(1);
   const std::string precious = root_ + "/precious";
   on_leader(world_, [&] {
@@ -263,9 +283,9 @@ TEST_F(Staging, DeletesNothingWithoutItsManifest) {
   }
 }
 
-TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
+TEST_F(StagingOnRanks, KeepsFilesThatTheManifestDoesNotName) {
   const runner::Topology topology = nodes(1);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
   on_leader(world_, [&] {
     std::ofstream(staged.directory + "/thesis.txt").put('x');
     EXPECT_THROW(remove_folder(staged.directory), base::SystemError);
@@ -279,25 +299,25 @@ TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
 
 fs::perms mode_of(const std::string& path) { return fs::status(path).permissions(); }
 
-TEST_F(Staging, HidesCopiesFromOtherUsers) {
+TEST_F(StagingOnRanks, HidesCopiesFromOtherUsers) {
   const runner::Topology topology = nodes(2);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
   EXPECT_EQ(mode_of(staged.directory), fs::perms::owner_all);
   EXPECT_EQ(mode_of(directory(topology)), fs::perms::owner_all);
 }
 
-TEST_F(Staging, UsesNoCopyThatOthersMayWriteTo) {
+TEST_F(StagingOnRanks, UsesNoCopyThatOthersMayWriteTo) {
   const runner::Topology topology = nodes(1);
   for (const fs::perms writers : {fs::perms::others_write, fs::perms::group_write}) {
     const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
     on_leader(world_, [&] { fs::permissions(left, writers, fs::perm_options::add); });
-    const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-    EXPECT_EQ(staged.facts.reused_nodes, 0);
+    const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+    EXPECT_EQ(staged.facts["reused_nodes"], 0);
     EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
   }
 }
 
-TEST_F(Staging, UsesNoCopyBehindALink) {
+TEST_F(StagingOnRanks, UsesNoCopyBehindALink) {
   const runner::Topology topology = nodes(1);
   const std::string left = die_with_copy(topology, 4, Afterwards::kKeep);
   const std::string elsewhere = root_ + "/elsewhere";
@@ -305,12 +325,12 @@ TEST_F(Staging, UsesNoCopyBehindALink) {
     fs::rename(left, elsewhere);
     fs::create_symlink(elsewhere, left);
   });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(staged.facts.reused_nodes, 0);
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts["reused_nodes"], 0);
   EXPECT_TRUE(fs::exists(elsewhere + "/part-0.bin"));  // nothing is removed through the link
 }
 
-TEST_F(Staging, RefusesAFolderInWhichAnybodyCouldReplaceSamples) {
+TEST_F(StagingOnRanks, RefusesAFolderInWhichAnybodyCouldReplaceSamples) {
   if (world_.rank() != 0) return;
   const std::string folder = root_ + "/open";
   make_staging_directory(folder);
@@ -328,7 +348,7 @@ TEST_F(Staging, RefusesAFolderInWhichAnybodyCouldReplaceSamples) {
 
 constexpr uid_t kAnotherUser = 1234;
 
-TEST_F(Staging, RefusesTheFolderOfAnotherUser) {
+TEST_F(StagingOnRanks, RefusesTheFolderOfAnotherUser) {
   if (world_.rank() != 0) return;
   const std::string folder = root_ + "/planted", link = root_ + "/link";
   make_staging_directory(folder);
@@ -341,7 +361,7 @@ TEST_F(Staging, RefusesTheFolderOfAnotherUser) {
   }
 }
 
-TEST_F(Staging, LeavesTheNameThatAnotherUserHasTaken) {
+TEST_F(StagingOnRanks, LeavesTheNameThatAnotherUserHasTaken) {
   const runner::Topology topology = nodes(1);
   const std::string planted = die_with_copy(topology, 4, Afterwards::kKeep);
   bool is_planted = false;
@@ -349,11 +369,11 @@ TEST_F(Staging, LeavesTheNameThatAnotherUserHasTaken) {
     is_planted = ::lchown(planted.c_str(), kAnotherUser, kAnotherUser) == 0;  // only root may
   });
   if (world_.broadcast(is_planted ? "yes" : "", 0).empty()) return;
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(staged.facts.reused_nodes, 0);
+  const Copied staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts["reused_nodes"], 0);
   EXPECT_EQ(staged.directory, planted + "-" + std::to_string(::geteuid()));
   world_.barrier();
-  leave_staged(topology, staged.use);
+  staged.leave();
   EXPECT_FALSE(fs::exists(staged.directory));
   EXPECT_TRUE(fs::exists(planted + "/part-0.bin"));
   on_leader(world_, [&] {

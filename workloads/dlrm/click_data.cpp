@@ -8,7 +8,6 @@
 
 #include "runner/base/error.h"
 #include "runner/together.h"
-#include "staging/plan.h"
 
 namespace dlrm {
 
@@ -76,48 +75,38 @@ std::int64_t ClickData::evaluation_steps(std::int64_t batch) const {
 std::vector<staging::Wanted> ClickData::wanted() const {
   const RecordRange part = evaluation_part(world_.rank());
   const auto train = train_->pieces();
-  return {{train, {{0, train->size()}}},
-          {test_->pieces(), {test_->pieces_of(part.first, part.first + part.count)}}};
+  return {{"train", train, {{0, train->size()}}},
+          {"test", test_->pieces(), {test_->pieces_of(part.first, part.first + part.count)}}};
 }
 
 nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
-  if (options_.staging.mode == staging::StagingMode::kNone) return nullptr;
+  if (options_.staging.mode == staging::StagingMode::kStream) return nullptr;
   try {
     open();
   } catch (const base::Error& error) {
     // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
-  std::vector<staging::StagingPlan> plans;
-  for (const staging::Wanted& set : wanted()) {
-    plans.push_back(staging::plan_staging(*set.source, set.ranges, world_, topology_,
-                                          options_.staging.directory));
-  }
-  return {{"train", staging::to_json(plans[0])},
-          {"test", staging::to_json(plans[1])},
-          {"fits", staging::fit_together(plans)}};
+  return staging::Staging(wanted(), options_.staging, {world_, topology_, clock_}).plan();
 }
 
 nlohmann::json ClickData::stage(const parallel::BatchSplit& /*split*/) {
   open();
-  const std::vector<staging::Staged> sets =
-      staging::stage(wanted(), options_.staging, world_, topology_, clock_);
-  if (options_.staging.mode == staging::StagingMode::kNode) {
-    train_ = std::make_shared<const dataset::ClickFile>(*train_, sets[0].data);
-    test_ = std::make_shared<const dataset::ClickFile>(*test_, sets[1].data);
+  staging_.emplace(wanted(), options_.staging, staging::Place{world_, topology_, clock_});
+  staging_->copy();
+  // Records in place are read by their number, of a copy only whole pieces.
+  if (options_.staging.mode != staging::StagingMode::kStream) {
+    train_ = std::make_shared<const dataset::ClickFile>(*train_, staging_->data(0));
+    test_ = std::make_shared<const dataset::ClickFile>(*test_, staging_->data(1));
   }
-  for (const staging::Staged& set : sets) {
-    bytes_staged_ += set.copied_bytes;
-    if (!set.directory.empty()) uses_.push_back(set.use);
-  }
-  return {{"train", staging::to_json(sets[0].facts)}, {"test", staging::to_json(sets[1].facts)}};
+  return staging_->facts();
 }
 
 void ClickData::clean_up() {
   train_.reset();
   test_.reset();
-  for (auto& use : uses_) staging::leave_staged(topology_, std::move(use));
-  uses_.clear();
+  if (staging_) staging_->leave();
+  staging_.reset();
 }
 
 ClickBatches::Source ClickData::source_of(const File& file) {
@@ -136,7 +125,7 @@ std::unique_ptr<ClickBatches> ClickData::evaluation_batches(std::int64_t batch) 
 }
 
 parallel::ReadCounts ClickData::take_counts() {
-  return {.bytes = bytes_read_.exchange(0), .staged = std::exchange(bytes_staged_, 0)};
+  return {.bytes = bytes_read_.exchange(0), .staged = staging_ ? staging_->take_copied_bytes() : 0};
 }
 
 std::vector<std::string> ClickData::take_remarks() {

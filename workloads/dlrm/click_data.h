@@ -27,7 +27,7 @@ struct ClickDataOptions {
   Shuffle shuffle = Shuffle::kBatches;
   std::uint64_t seed = 0;
   int prefetch_batches = 4;
-  staging::StagingConfig staging = {.mode = staging::StagingMode::kNone};
+  staging::StagingConfig staging = {.mode = staging::StagingMode::kStream};
 };
 
 /// The test file is the validation set. Batches must not outlive it.
@@ -52,8 +52,9 @@ class ClickData final : public parallel::Samples {
   /// Samples of the global batch of `step`; steps are counted from the start of the run.
   std::int64_t batch_samples(std::int64_t step) const;
 
-  /// With StagingMode::kNode every node gets a copy of the whole training file, since any block may
-  /// become any step, and of the part of the test file that its ranks evaluate.
+  /// With StagingMode::kShard every node gets a copy of the whole training file, since any block
+  /// may become any step, and of the part of the test file that its ranks evaluate; with kFull, of
+  /// both files.
   nlohmann::json stage(const parallel::BatchSplit& split) override;
   nlohmann::json staging_plan(const parallel::BatchSplit& split) override;
   void clean_up() override;
@@ -82,9 +83,8 @@ class ClickData final : public parallel::Samples {
   const base::Clock& clock_;
   File train_, test_;
   std::optional<ClickOrder> order_;
-  std::vector<std::shared_ptr<staging::FolderUse>> uses_;
+  std::optional<staging::Staging> staging_;
   std::atomic<std::int64_t> bytes_read_{0};
-  std::int64_t bytes_staged_ = 0;
 };
 
 }  // namespace dlrm

@@ -83,42 +83,34 @@ staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {
   return needed;
 }
 
+std::vector<staging::Wanted> SampleSets::wanted(const BatchSplit& split) const {
+  return {{"train", sources_.train, needed_for_training(split)},
+          {"validation", sources_.validation, {validation_part()}}};
+}
+
 nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
-  if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
+  if (config_.staging.mode == staging::StagingMode::kStream) return nullptr;
   try {
     SampleSets::open();  // not an override, which might open more than the samples
   } catch (const base::Error& error) {
     // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
-  const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
-    return staging::plan_staging(*source, ranges, world_, topology_, config_.staging.directory);
-  };
-  const auto train = plan(sources_.train, needed_for_training(split));
-  const auto validation = plan(sources_.validation, {validation_part()});
-  return {{"train", staging::to_json(train)},
-          {"validation", staging::to_json(validation)},
-          {"fits", staging::fit_together({train, validation})}};
+  return staging::Staging(wanted(split), config_.staging, {world_, topology_, clock_}).plan();
 }
 
 nlohmann::json SampleSets::stage(const BatchSplit& split) {
   open();
-  const std::vector<staging::Staged> sets = staging::stage(
-      {{sources_.train, needed_for_training(split)}, {sources_.validation, {validation_part()}}},
-      config_.staging, world_, topology_, clock_);
-  sources_ = {sets[0].data, sets[1].data};
-  for (const staging::Staged& set : sets) {
-    bytes_staged_ += set.copied_bytes;
-    if (!set.directory.empty()) uses_.push_back(set.use);
-  }
-  return {{"train", staging::to_json(sets[0].facts)},
-          {"validation", staging::to_json(sets[1].facts)}};
+  staging_.emplace(wanted(split), config_.staging, staging::Place{world_, topology_, clock_});
+  staging_->copy();
+  sources_ = {staging_->data(0), staging_->data(1)};
+  return staging_->facts();
 }
 
 void SampleSets::clean_up() {
   sources_ = {};
-  for (auto& use : uses_) staging::leave_staged(topology_, std::move(use));
-  uses_.clear();
+  if (staging_) staging_->leave();
+  staging_.reset();
 }
 
 std::int64_t SampleSets::first_batch(const BatchSplit& split, std::int64_t step) {
@@ -154,8 +146,8 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 }
 
 ReadCounts SampleSets::take_counts() {
-  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0),
-          flawed_.exchange(0)};
+  return {bytes_read_.exchange(0), staging_ ? staging_->take_copied_bytes() : 0,
+          skipped_.exchange(0), flawed_.exchange(0)};
 }
 
 std::vector<std::string> SampleSets::take_remarks() {

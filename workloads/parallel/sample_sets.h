@@ -100,6 +100,7 @@ class SampleSets : public Samples {
 
  private:
   staging::Ranges needed_for_training(const BatchSplit& split) const;
+  std::vector<staging::Wanted> wanted(const BatchSplit& split) const;
   void learn(Need need);
   void make_order(std::int64_t samples);
 
@@ -110,10 +111,9 @@ class SampleSets : public Samples {
   const base::Clock& clock_;
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
-  std::vector<std::shared_ptr<staging::FolderUse>> uses_;
+  std::optional<staging::Staging> staging_;
   std::atomic<std::int64_t> bytes_read_{0}, skipped_{0}, flawed_{0};
   dataset::Remark flaw_;
-  std::int64_t bytes_staged_ = 0;
 };
 
 }  // namespace parallel

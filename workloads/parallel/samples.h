@@ -38,7 +38,7 @@ class Samples {
   /// Collective. Copies the samples that this node's ranks need to local storage; returns facts
   /// about the copies, by set.
   virtual nlohmann::json stage(const BatchSplit& split) = 0;
-  /// Collective. What stage() would copy to this node, by set; null if staging is off.
+  /// Collective. What stage() would copy to this node, by set; null if samples are streamed.
   virtual nlohmann::json staging_plan(const BatchSplit& split) = 0;
   /// Collective. Removes the staged copies unless they are configured to be kept. No samples may be
   /// read afterwards.

@@ -21,7 +21,7 @@ class CosmoFlowResume : public Base {
   /// Whole samples and, with enough ranks, shared ones; with random augmentation and dropout,
   /// cached samples, and changing rates.
   std::vector<json> configs() const {
-    json config = random_config_of(data_, "none");
+    json config = random_config_of(data_, "stream");
     config["dataset"]["cache_bytes"] = 200'000;
     config["optimizer"] = {{"weight_decay", 0.01}};
     config["schedule"]["decay_boundary_epochs"] = {1};

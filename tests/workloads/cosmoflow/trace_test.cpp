@@ -18,6 +18,7 @@ using outside::Ended;
 using outside::kTargetMissed;
 using outside::kUsage;
 using outside::mpirun;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::int64_t kSize = 32, kBatch = 2, kFloat = 4, kRedshifts = 4;
@@ -33,7 +34,7 @@ class CosmoflowTrace : public outside::GeneratedRun {
     json config = usual_config();
     config["epochs"] = 1;
     config["target"] = {{"quality", 1e-6}};
-    config["staging"] = {{"mode", "none"}};
+    config["staging"] = {{"mode", "stream"}};
     config["model"] = {{"size", kSize}, {"channels", kChannels}, {"dense", {16}}};
     config["training"] = {{"global_batch_size", kBatch}};
     config["schedule"] = {{"learning_rate", 0.01}};
@@ -96,7 +97,7 @@ TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
 
 TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
   json object = config();
-  object["staging"] = {{"mode", "node"}, {"directory", (folder_ / "near").string()}};
+  object["staging"] = {{"mode", "shard"}, {"directory", (folder_ / "near").string()}};
   const std::string stage = std::string(TRAINMARK) + " stage " + saved(object);
   const Ended planned = shell(stage + " --dry-run");
   ASSERT_EQ(planned.status, 0) << planned.err;
@@ -113,10 +114,37 @@ TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
   ASSERT_EQ(ran.status, kTargetMissed) << ran.err;
   EXPECT_EQ(json::parse(shell(stage + " --json -").out).at("train").at("reused"), true)
       << "the run has not removed what was there before it";
-  object["staging"] = {{"mode", "none"}};
-  const Ended refused = shell(std::string(TRAINMARK) + " stage " + saved(object));
+}
+
+TEST_F(CosmoflowTrace, RefusesToStageWhatIsStreamed) {
+  json object = config();
+  const std::string command = std::string(TRAINMARK) + " stage ";
+  for (const char* plan : {"", " --dry-run"}) {
+    const Ended refused = shell(command + saved(object) + plan);
+    EXPECT_EQ(refused.status, kUsage);
+    EXPECT_THAT(refused.err,
+                HasSubstr("/staging/mode: expected shard or full, as stream copies nothing"));
+  }
+  object["staging"]["mode"] = "none";  // the former name
+  const Ended refused = shell(command + saved(object));
   EXPECT_EQ(refused.status, kUsage);
-  EXPECT_THAT(refused.err, HasSubstr("/staging/mode: expected node"));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("/staging/mode: none is called stream now"),
+                                 HasSubstr("/staging/mode: expected shard or full")));
+}
+
+TEST_F(CosmoflowTrace, FindsWholeSetsThatWereStagedAhead) {
+  json object = config();
+  object["staging"] = {{"mode", "full"}, {"directory", (folder_ / "near").string()}};
+  const std::string stage = std::string(TRAINMARK) + " stage ";
+  const Ended planned = shell(stage + saved(object) + " --dry-run --json -");
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  EXPECT_EQ(json::parse(planned.out).at("mode"), "full");
+  const Ended staged = shell(stage + saved(object) + " --json -");
+  ASSERT_EQ(staged.status, 0) << staged.err;
+  EXPECT_EQ(json::parse(staged.out).at("train").at("mode"), "full");
+  object["staging"]["mode"] = "shard";  // the node needs all samples
+  const Ended again = shell(stage + saved(object) + " --json -");
+  EXPECT_EQ(json::parse(again.out).at("train").at("reused"), true) << again.out;
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ class CosmoFlowWorkload : public testing::Test {
 };
 
 TEST_F(CosmoFlowWorkload, KnowsItsSamples) {
-  Trial trial(world_, config_of(universes_, "none"));
+  Trial trial(world_, config_of(universes_, "stream"));
   const runner::WorkloadInfo& info = trial.workload().info();
   EXPECT_EQ(info.train_samples, kTrainSamples);
   EXPECT_EQ(info.eval_samples, kValidationSamples);
@@ -171,44 +171,44 @@ TEST_F(CosmoFlowWorkload, KnowsItsSamples) {
 }
 
 TEST_F(CosmoFlowWorkload, DoesTheMathematicsOfOneRank) {
-  const OneRank one = one_rank(config_of(universes_, "none"));
-  expect_same_steps(config_of(universes_, "none"), one);
-  for (const char* staging : {"none", "node"}) {
+  const OneRank one = one_rank(config_of(universes_, "stream"));
+  expect_same_steps(config_of(universes_, "stream"), one);
+  for (const char* staging : {"stream", "shard", "full"}) {
     SCOPED_TRACE(staging);
     expect_same_training(config_of(universes_, staging), one);
   }
 }
 
 TEST_F(CosmoFlowWorkload, DropsAndTurnsTheSameOnAnyNumberOfRanks) {
-  const OneRank one = one_rank(random_config_of(universes_, "none"));
-  expect_same_steps(random_config_of(universes_, "none"), one);
-  expect_same_training(random_config_of(universes_, "node"), one);
+  const OneRank one = one_rank(random_config_of(universes_, "stream"));
+  expect_same_steps(random_config_of(universes_, "stream"), one);
+  expect_same_training(random_config_of(universes_, "shard"), one);
 }
 
 TEST_F(CosmoFlowWorkload, SharesSamplesWithoutChangingTheMathematics) {
   if (splits_of(world_.size()).empty()) return;
-  const OneRank one = one_rank(config_of(universes_, "none"));
+  const OneRank one = one_rank(config_of(universes_, "stream"));
   for (const Split& split : splits_of(world_.size())) {
     SCOPED_TRACE(to_text(split));
-    expect_same_steps(with_split(config_of(universes_, "none"), split), one);
-    expect_same_training(with_split(config_of(universes_, "none"), split), one);
+    expect_same_steps(with_split(config_of(universes_, "stream"), split), one);
+    expect_same_training(with_split(config_of(universes_, "stream"), split), one);
   }
 }
 
 TEST_F(CosmoFlowWorkload, DropsAndTurnsSharedSamplesTheSame) {
   if (splits_of(world_.size()).empty()) return;
-  const OneRank one = one_rank(random_config_of(universes_, "none"));
+  const OneRank one = one_rank(random_config_of(universes_, "stream"));
   for (const Split& split : two_splits_of(world_.size())) {
     SCOPED_TRACE(to_text(split));
-    expect_same_steps(with_split(random_config_of(universes_, "none"), split), one);
-    expect_same_training(with_split(random_config_of(universes_, "node"), split), one);
+    expect_same_steps(with_split(random_config_of(universes_, "stream"), split), one);
+    expect_same_training(with_split(random_config_of(universes_, "shard"), split), one);
   }
 }
 
 /// Parts are gathered after the first convolution, the second, or the last.
 TEST_F(CosmoFlowWorkload, SharesSamplesOfDeeperNetworks) {
   if (splits_of(world_.size()).empty()) return;
-  json config = config_of(universes_, "none");
+  json config = config_of(universes_, "stream");
   config["model"]["channels"] = {16, 16, 32};
   const OneRank one = one_rank(config);
   for (const Split& split : two_splits_of(world_.size())) {
@@ -218,7 +218,7 @@ TEST_F(CosmoFlowWorkload, SharesSamplesOfDeeperNetworks) {
 }
 
 TEST_F(CosmoFlowWorkload, AccumulatesGradientsOfSeveralPasses) {
-  json config = random_config_of(universes_, "none");
+  json config = random_config_of(universes_, "stream");
   config["training"]["global_batch_size"] = 16;
   json in_passes = config;
   in_passes["training"]["gradient_accumulation_steps"] = 2;
@@ -230,7 +230,7 @@ TEST_F(CosmoFlowWorkload, AccumulatesGradientsOfSeveralPasses) {
 }
 
 TEST_F(CosmoFlowWorkload, ChoosesASplitThatTrainsTheSame) {
-  json config = config_of(universes_, "none");
+  json config = config_of(universes_, "stream");
   config["training"]["global_batch_size"] = 2;
   json chosen = config;
   chosen["training"]["sample_split"] = {{"auto", true}};
@@ -252,13 +252,13 @@ TEST_F(CosmoFlowWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfThe
   const auto files = dataset::open_universes(universes_.path() + "/data/validation");
   std::vector<Split> splits = splits_of(world_.size());
   splits.push_back({});
-  Trial one(alone_, config_of(universes_, "none"));
+  Trial one(alone_, config_of(universes_, "stream"));
   one.workload().train(1);
   TargetSink sink_of_one;
   const double error = one.workload().evaluate(&sink_of_one);
   for (const Split& split : splits) {
     SCOPED_TRACE(to_text(split));
-    Trial trial(world_, with_split(config_of(universes_, "none"), split));
+    Trial trial(world_, with_split(config_of(universes_, "stream"), split));
     trial.workload().train(1);
     TargetSink sink;
     EXPECT_NEAR(trial.workload().evaluate(world_.rank() == 0 ? &sink : nullptr), error,
@@ -288,7 +288,7 @@ TEST_F(CosmoFlowWorkload, GivesTheSameBitsAgain) {
     SCOPED_TRACE(to_text(split));
     std::optional<Arrays> weights;
     for (int i = 0; i < 2; ++i) {
-      Trial trial(world_, with_split(random_config_of(universes_, "none"), split));
+      Trial trial(world_, with_split(random_config_of(universes_, "stream"), split));
       trial.workload().train(kStepsPerEpoch + 1);
       Arrays now = trial.weights();
       if (weights) {
@@ -302,9 +302,9 @@ TEST_F(CosmoFlowWorkload, GivesTheSameBitsAgain) {
 /// Cached samples are not read again. The second epoch reads the one of 40 samples that the first
 /// one left out.
 TEST_F(CosmoFlowWorkload, ReadsWhatItKeepsOnce) {
-  json keeping = random_config_of(universes_, "none");
+  json keeping = random_config_of(universes_, "stream");
   keeping["dataset"]["cache_bytes"] = 100'000'000;
-  Trial keeps(alone_, keeping), reads(alone_, random_config_of(universes_, "none"));
+  Trial keeps(alone_, keeping), reads(alone_, random_config_of(universes_, "stream"));
   for (Trial* const trial : {&keeps, &reads}) {
     trial->workload().train(3 * kStepsPerEpoch);  // to the end, so that nothing is prefetched
     trial->workload().evaluate(nullptr);
@@ -320,7 +320,7 @@ TEST_F(CosmoFlowWorkload, ReadsItsPartOfSharedSamples) {
   const SharedUniverses in_place(world_, dataset::UniverseFormat::kHdf5);
   std::vector<std::int64_t> bytes;
   for (const Split& split : {Split{1, 1}, Split{2, 1}}) {
-    json config = with_split(config_of(in_place, "none"), split);
+    json config = with_split(config_of(in_place, "stream"), split);
     config["epochs"] = 1;
     Trial trial(world_, config);
     trial.workload().train(kStepsPerEpoch);
@@ -333,7 +333,7 @@ TEST_F(CosmoFlowWorkload, ReadsItsPartOfSharedSamples) {
 
 TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
   const std::string path = universes_.path() + "/weights.h5";
-  Trial trained(world_, config_of(universes_, "none"));
+  Trial trained(world_, config_of(universes_, "stream"));
   trained.workload().train(2);
   {
     std::optional<staging::H5StateWriter> writer;
@@ -342,7 +342,7 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
     if (writer) writer->finish();
   }
   world_.barrier();
-  json config = config_of(universes_, "none");
+  json config = config_of(universes_, "stream");
   config["seed"] = 12;
   std::vector<Split> splits = splits_of(world_.size());
   splits.push_back({});
@@ -364,14 +364,14 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
 }
 
 TEST_F(CosmoFlowWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
-  Trial trial(world_, config_of(universes_, "none"));
+  Trial trial(world_, config_of(universes_, "stream"));
   workload_trial::MemoryState state;
   trial.workload().save_weights(&state);
   workload_trial::expect_no_quality_with_nan(world_, trial.workload(), state);
 }
 
 TEST_F(CosmoFlowWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
-  json config = config_of(SharedUniverses(world_), "none");  // already deleted
+  json config = config_of(SharedUniverses(world_), "stream");  // already deleted
   config["dataset"]["train_samples"] = kTrainSamples;
   config["dataset"]["validation_samples"] = kValidationSamples;
   const base::ObjectReader reader(config, "test.json");

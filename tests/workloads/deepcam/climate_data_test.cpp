@@ -34,7 +34,7 @@ class ClimateDataOnRanks : public testing::Test {
     config_.validation = root() + "/validation";
     config_.statistics = root() + "/stats.h5";
     config_.decode_threads = 2;
-    staging_.mode = staging::StagingMode::kNone;
+    staging_.mode = staging::StagingMode::kStream;
     staging_.directory = folder_.path() + "/near";
     if (world_.rank() == 0) {
       GenerateOptions options;
@@ -166,7 +166,7 @@ TEST_F(ClimateDataOnRanks, ReadsWhatTheCacheHoldsOnce) {
 
 TEST_F(ClimateDataOnRanks, TrainsOnACopyThatIsNearAndRemovesIt) {
   config_.shards = 2;
-  staging_.mode = staging::StagingMode::kNode;
+  staging_.mode = staging::StagingMode::kShard;
   ClimateData data = this->data();
   const auto plan = data.staging_plan(split());
   EXPECT_EQ(plan["fits"], true);
@@ -192,7 +192,7 @@ TEST_F(ClimateDataOnRanks, TrainsOnACopyThatIsNearAndRemovesIt) {
 TEST_F(ClimateDataOnRanks, ReadsInPlaceWithoutStaging) {
   ClimateData data = this->data();
   EXPECT_TRUE(data.staging_plan(split()).is_null());
-  EXPECT_EQ(data.stage(split())["train"]["mode"], "none");
+  EXPECT_EQ(data.stage(split())["train"]["mode"], "stream");
   EXPECT_EQ(data.take_counts().staged, 0);
   EXPECT_FALSE(fs::exists(staging_.directory));
 }

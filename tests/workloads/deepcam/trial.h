@@ -44,7 +44,7 @@ class SharedScenes {
 /// All samples of a batch share their statistics, so that results do not depend on the number of
 /// ranks.
 inline nlohmann::json config_of(const SharedScenes& scenes, const runner::Communicator& world,
-                                const std::string& staging = "none") {
+                                const std::string& staging = "stream") {
   return {{"workload", "deepcam"},
           {"seed", 11},
           {"epochs", 3},

@@ -61,7 +61,7 @@ class DeepCamWorkload : public testing::Test {
 TEST_F(DeepCamWorkload, TrainsAsOneRankDoes) { expect_same_training(config_of(scenes_, world_)); }
 
 TEST_F(DeepCamWorkload, TrainsAsOneRankDoesWithLambAndStaging) {
-  json config = config_of(scenes_, world_, "node");
+  json config = config_of(scenes_, world_, "shard");
   config["optimizer"] = {{"name", "lamb"}, {"epsilon", 0.01}};
   expect_same_training(config);
 }

@@ -77,7 +77,7 @@ class ClickDataOnRanks : public testing::Test {
 
 TEST_F(ClickDataOnRanks, KnowsItsStepsOnceCounted) {
   const runner::Topology topology = nodes(1);
-  ClickData data(options(topology, staging::StagingMode::kNone), world_, topology, clock_);
+  ClickData data(options(topology, staging::StagingMode::kStream), world_, topology, clock_);
   EXPECT_EQ(data.steps_per_epoch(), 0);
   data.open();
   EXPECT_EQ(data.train_samples(), kTrain);
@@ -92,7 +92,7 @@ TEST_F(ClickDataOnRanks, KnowsItsStepsOnceCounted) {
 
 TEST_F(ClickDataOnRanks, KnowsItsStepsWithoutFilesWhenTheyAreConfigured) {
   const runner::Topology topology = nodes(1);
-  ClickDataOptions absent = options(topology, staging::StagingMode::kNode);
+  ClickDataOptions absent = options(topology, staging::StagingMode::kShard);
   absent.train = root_ + "/absent.bin";
   absent.train_samples = kTrain;
   ClickData data(absent, world_, topology, clock_);
@@ -102,7 +102,7 @@ TEST_F(ClickDataOnRanks, KnowsItsStepsWithoutFilesWhenTheyAreConfigured) {
 
 TEST_F(ClickDataOnRanks, FailsTogetherOverAFileThatDoesNotFit) {
   const runner::Topology topology = nodes(1);
-  ClickDataOptions wrong = options(topology, staging::StagingMode::kNone);
+  ClickDataOptions wrong = options(topology, staging::StagingMode::kStream);
   wrong.test_samples = kTest + 1;
   ClickData data(wrong, world_, topology, clock_);
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { data.open(); }),
@@ -112,7 +112,7 @@ TEST_F(ClickDataOnRanks, FailsTogetherOverAFileThatDoesNotFit) {
 
 TEST_F(ClickDataOnRanks, EvaluatesWithoutTheTrainingFile) {
   const runner::Topology topology = nodes(1);
-  ClickDataOptions absent = options(topology, staging::StagingMode::kNone);
+  ClickDataOptions absent = options(topology, staging::StagingMode::kStream);
   absent.train = root_ + "/absent.bin";
   ClickData data(absent, world_, topology, clock_);
   EXPECT_THROW(data.open(), runner::AgreedError);
@@ -126,8 +126,8 @@ TEST_F(ClickDataOnRanks, EvaluatesWithoutTheTrainingFile) {
 
 TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
   const runner::Topology alone = nodes(1);
-  ClickData plain(options(alone, staging::StagingMode::kNone), world_, alone, clock_);
-  EXPECT_EQ(plain.stage({})["train"]["mode"], "none");
+  ClickData plain(options(alone, staging::StagingMode::kStream), world_, alone, clock_);
+  EXPECT_EQ(plain.stage({})["train"]["mode"], "stream");
   const auto expected = everything(plain);
   const parallel::ReadCounts in_place = plain.take_counts();
   EXPECT_GT(in_place.bytes, 0);
@@ -135,7 +135,7 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
   EXPECT_EQ(plain.take_counts().bytes, 0);
   for (const int node_count : {1, 2}) {
     const runner::Topology topology = nodes(node_count);
-    ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
+    ClickData data(options(topology, staging::StagingMode::kShard), world_, topology, clock_);
     const nlohmann::json plan = data.staging_plan({});
     EXPECT_EQ(plan["train"]["bytes"], kTrain * 24);
     EXPECT_EQ(plan["fits"], true);
@@ -154,16 +154,43 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
     EXPECT_EQ(staged[0], facts["train"]["bytes"].get<std::int64_t>() +
                              facts["test"]["bytes"].get<std::int64_t>());
     data.clean_up();
-    EXPECT_TRUE(fs::is_empty(options(topology, staging::StagingMode::kNode).staging.directory));
+    EXPECT_TRUE(fs::is_empty(options(topology, staging::StagingMode::kShard).staging.directory));
     world_.barrier();
     if (world_.rank() == 0) fs::rename(source.string() + ".away", source);
     world_.barrier();
   }
 }
 
+TEST_F(ClickDataOnRanks, ReadsInPlaceWhenStreamed) {
+  const runner::Topology topology = nodes(1);
+  const ClickDataOptions streamed = options(topology, staging::StagingMode::kStream);
+  ClickData opened(streamed, world_, topology, clock_), staged(streamed, world_, topology, clock_);
+  opened.open();
+  EXPECT_EQ(staged.stage({}),
+            nlohmann::json::parse(R"({"train": {"mode": "stream"}, "test": {"mode": "stream"}})"));
+  EXPECT_EQ(everything(staged), everything(opened));
+  const parallel::ReadCounts counts = staged.take_counts();
+  EXPECT_EQ(counts.bytes, opened.take_counts().bytes) << "records, not whole pieces";
+  EXPECT_EQ(counts.staged, 0);
+  staged.clean_up();
+  EXPECT_FALSE(fs::exists(streamed.staging.directory));
+}
+
+TEST_F(ClickDataOnRanks, CopiesBothFilesToEveryNodeWhenFull) {
+  const runner::Topology topology = nodes(2);
+  ClickData data(options(topology, staging::StagingMode::kFull), world_, topology, clock_);
+  const nlohmann::json plan = data.staging_plan({});
+  EXPECT_EQ(plan["mode"], "full");
+  EXPECT_EQ(plan["test"]["bytes"], kTest * 24);
+  const nlohmann::json facts = data.stage({});
+  EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
+  EXPECT_EQ(facts["test"]["bytes"], kTest * 24 * topology.node_count);
+  data.clean_up();
+}
+
 TEST_F(ClickDataOnRanks, ReadsTheSourceOfACopyThatWasDamaged) {
   const runner::Topology topology = nodes(1);
-  ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
+  ClickData data(options(topology, staging::StagingMode::kShard), world_, topology, clock_);
   data.stage({});
   const auto expected = everything(data);
   if (topology.is_node_leader()) {

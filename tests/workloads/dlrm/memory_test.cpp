@@ -12,7 +12,7 @@ class DlrmMemory : public outside::ClickRun {
   json config_of(const char* tables, std::int64_t batch) const {
     json object = config();
     object["epochs"] = 1;
-    object["staging"]["mode"] = "none";
+    object["staging"]["mode"] = "stream";
     object["checkpoint"]["every_steps"] = 1;  // the plan includes scratch for writing tables
     object["dataset"]["train_samples"] = kTrainSamples;
     object["dataset"]["test_samples"] = kTestSamples;

@@ -18,7 +18,7 @@ class DlrmResume : public Base {
   /// An epoch has five steps.
   DlrmResume() : Base({2, 2, 4}) {}
   json config() const {
-    json config = config_of(data_, "none");
+    json config = config_of(data_, "stream");
     config["optimizer"]["momentum"] = 0.9;
     config["schedule"] = {{"name", "delayed_polynomial"},
                           {"learning_rate", 0.1},

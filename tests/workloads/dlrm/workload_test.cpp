@@ -30,7 +30,7 @@ using workload_trial::update_error;
 class DlrmWorkload : public testing::Test {
  protected:
   /// A configuration without shuffling: step i is block i of the training file; the fifth is short.
-  json in_order(const std::string& staging = "none") const {
+  json in_order(const std::string& staging = "stream") const {
     json config = config_of(clicks_, staging);
     config["dataset"]["shuffle"] = "none";
     return config;
@@ -41,7 +41,7 @@ class DlrmWorkload : public testing::Test {
 };
 
 TEST_F(DlrmWorkload, DoesTheMathematicsOfOneRank) {
-  Trial many(world_, in_order("node")), one(alone_, in_order());
+  Trial many(world_, in_order("shard")), one(alone_, in_order());
   EXPECT_EQ(many.workload().info().train_samples, 300);
   EXPECT_EQ(many.workload().info().eval_samples, kTestSamples);
   EXPECT_EQ(many.workload().info().steps_per_epoch, 5);
@@ -82,9 +82,9 @@ TEST_F(DlrmWorkload, DisclosesOnHowManyRanksItsTablesAre) {
 /// A step on 44 samples takes the mean over 44, whether the batch size is 64 or 44.
 TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
   const SharedClicks few(world_, 44);
-  json fitting = config_of(few, "none");
+  json fitting = config_of(few, "stream");
   fitting["training"]["global_batch_size"] = 44;
-  Trial shorter(world_, config_of(few, "none")), exact(world_, fitting);
+  Trial shorter(world_, config_of(few, "stream")), exact(world_, fitting);
   EXPECT_EQ(shorter.workload().info().steps_per_epoch, 1);
   MemoryState start = exact.saved_weights();
   const runner::TrainResult of_short = shorter.workload().train(1),
@@ -143,7 +143,7 @@ TEST_F(DlrmWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfTheFile)
 TEST_F(DlrmWorkload, GivesTheSameBitsAgain) {
   std::optional<MemoryState> weights;
   for (int i = 0; i < 2; ++i) {
-    Trial trial(world_, config_of(clicks_, "none"));
+    Trial trial(world_, config_of(clicks_, "stream"));
     trial.workload().train(7);
     MemoryState now = trial.saved_weights();
     if (weights) {
@@ -177,11 +177,11 @@ MemoryState on_every_rank(const runner::Communicator& world, const MemoryState& 
 }
 
 TEST_F(DlrmWorkload, LoadsWhatItSaved) {
-  Trial trained(world_, config_of(clicks_, "none"));
+  Trial trained(world_, config_of(clicks_, "stream"));
   trained.workload().train(2);
   MemoryState saved = trained.saved_weights();
   const MemoryState state = on_every_rank(world_, saved);
-  json config = config_of(clicks_, "none");
+  json config = config_of(clicks_, "stream");
   config["seed"] = 12;
   config["embeddings"] = {{"replicate_up_to_rows", 10}};
   Trial loaded(world_, config);
@@ -192,7 +192,7 @@ TEST_F(DlrmWorkload, LoadsWhatItSaved) {
 }
 
 TEST_F(DlrmWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
-  json config = config_of(clicks_, "none");
+  json config = config_of(clicks_, "stream");
   config["embeddings"] = {{"replicate_up_to_rows", 10}};
   Trial trial(world_, config);
   MemoryState saved = trial.saved_weights();
@@ -201,7 +201,7 @@ TEST_F(DlrmWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
 }
 
 TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
-  Trial trial(world_, config_of(clicks_, "none"));
+  Trial trial(world_, config_of(clicks_, "stream"));
   MemoryState saved = trial.saved_weights();
   MemoryState state = on_every_rank(world_, saved);
   state.write("emb_l.9.weight", {1}, std::vector<float>{1.0F});
@@ -213,7 +213,7 @@ TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
 }
 
 TEST_F(DlrmWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
-  json config = config_of(SharedClicks(world_), "none");  // the files are deleted already
+  json config = config_of(SharedClicks(world_), "stream");  // the files are deleted already
   config["dataset"]["train_samples"] = 300;
   config["dataset"]["test_samples"] = kTestSamples;
   const base::ObjectReader reader(config, "test.json");
@@ -244,7 +244,7 @@ std::int64_t bytes_between_ranks(const json& plan) {
 }
 
 TEST_F(DlrmWorkload, CountsWhatTablesSendToOtherRanks) {
-  Trial trial(world_, config_of(clicks_, "none"));
+  Trial trial(world_, config_of(clicks_, "stream"));
   const std::int64_t rows = 50 + 7 + 200 + 3 + 31;
   const std::int64_t layers = trial.workload().info().parameters - rows * 40;
   std::vector<std::int64_t> tables = {trial.workload().step_cost().exchange_bytes - 4 * layers};
@@ -252,7 +252,7 @@ TEST_F(DlrmWorkload, CountsWhatTablesSendToOtherRanks) {
   EXPECT_EQ(tables[0], bytes_between_ranks(trial.workload().placement_plan()));
   EXPECT_EQ(tables[0] > 0, world_.size() > 1);
 
-  json replicated = config_of(clicks_, "none");
+  json replicated = config_of(clicks_, "stream");
   replicated["embeddings"]["replicate_up_to_rows"] = 1000;
   Trial everywhere(world_, replicated);
   EXPECT_EQ(everywhere.workload().step_cost().exchange_bytes - 4 * layers,
@@ -261,7 +261,7 @@ TEST_F(DlrmWorkload, CountsWhatTablesSendToOtherRanks) {
 }
 
 TEST_F(DlrmWorkload, CleansUpInTheMiddleOfARun) {
-  json config = config_of(clicks_, "node");
+  json config = config_of(clicks_, "shard");
   config["epochs"] = 50;  // the reading thread is far from the end
   config["dataset"]["test"] = config["dataset"]["train"];
   Trial trial(world_, config);

@@ -108,7 +108,7 @@ class ReplicaWorkloadOnRanks : public testing::Test {
     SampleSetsConfig config;
     config.global_batch_size = kBatch;
     config.epochs = 3;
-    config.staging.mode = staging::StagingMode::kNone;
+    config.staging.mode = staging::StagingMode::kStream;
     config.group = world_.rank();
     config.groups = world_.size();
     const auto sets = std::make_shared<SampleSets>(

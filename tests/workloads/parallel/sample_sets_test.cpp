@@ -41,7 +41,7 @@ class SampleSetsOnRanks : public testing::Test {
     config_.global_batch_size = 12;
     config_.epochs = 3;
     config_.seed = 4;
-    config_.staging.mode = staging::StagingMode::kNone;
+    config_.staging.mode = staging::StagingMode::kStream;
     config_.group = world_.rank();
     config_.groups = world_.size();
   }
@@ -92,13 +92,13 @@ TEST_F(SampleSetsOnRanks, AreOpenedByStagingAsWhatDerivesFromThemDoes) {
     }
     int times_opened = 0;
   };
-  config_.staging.mode = staging::StagingMode::kNode;
+  config_.staging.mode = staging::StagingMode::kShard;
   config_.staging.directory = ".";
   Counting planned(config_, open(), world_, topology_, clock_);
   EXPECT_TRUE(planned.staging_plan(split(1)).contains("train"));
   EXPECT_EQ(planned.times_opened, 0);
   EXPECT_THAT(opened_, testing::UnorderedElementsAre("validation", "train"));
-  config_.staging.mode = staging::StagingMode::kNone;
+  config_.staging.mode = staging::StagingMode::kStream;
   Counting sets(config_, open(), world_, topology_, clock_);
   (void)sets.stage(split(1));
   EXPECT_EQ(sets.times_opened, 1);

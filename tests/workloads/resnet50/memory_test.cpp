@@ -24,7 +24,7 @@ class Memory : public outside::GeneratedRun {
     config["epochs"] = 1;
     config["target"] = {{"quality", 1.0}};
     config["dataset"]["prefetch_batches"] = 1;
-    config["staging"] = {{"mode", "none"}};
+    config["staging"] = {{"mode", "stream"}};
     config["model"] = {{"image_size", 80}, {"classes", 2}};
     config["optimizer"] = {{"name", "sgd"}, {"momentum", 0.9}};
     config["schedule"] = {{"learning_rate", 0.05}};

@@ -18,7 +18,7 @@ class Resume : public Base {
   Resume() : Base({2, 1, 3}) {}
   /// Four epochs of two steps; batch-norm groups span ranks.
   nlohmann::json config() const {
-    nlohmann::json config = config_of(data_, "none");
+    nlohmann::json config = config_of(data_, "stream");
     config["epochs"] = 4;
     return config;
   }

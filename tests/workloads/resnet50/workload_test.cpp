@@ -32,8 +32,8 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
   const SharedImages images(world);
-  Trial many(world, config_of(images, "node"));
-  Trial one(alone, config_of(images, "none"));
+  Trial many(world, config_of(images, "shard"));
+  Trial one(alone, config_of(images, "stream"));
   EXPECT_EQ(many.workload().info().train_samples, 120);
   EXPECT_EQ(many.workload().info().eval_samples, 21);
   EXPECT_EQ(many.workload().info().steps_per_epoch, 2);
@@ -74,7 +74,7 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
 TEST(ResNet50Workload, CleansUpInTheMiddleOfARun) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
-  nlohmann::json config = config_of(images, "node");
+  nlohmann::json config = config_of(images, "shard");
   config["epochs"] = 50;  // the decoders still have much to do
   config["dataset"]["validation"] = config["dataset"]["train"];  // one staged copy serves both
   Trial trial(world, config);
@@ -88,7 +88,7 @@ TEST(ResNet50Workload, GivesTheSameBitsAgain) {
   const SharedImages images(world);
   std::optional<std::uint64_t> hash;
   for (int i = 0; i < 2; ++i) {
-    Trial trial(world, config_of(images, "none"));
+    Trial trial(world, config_of(images, "stream"));
     trial.workload().train(3);
     if (hash) {
       EXPECT_EQ(trial.workload().replica_hash(), *hash);
@@ -100,11 +100,11 @@ TEST(ResNet50Workload, GivesTheSameBitsAgain) {
 TEST(ResNet50Workload, LoadsWhatItSaved) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
-  Trial trained(world, config_of(images, "none"));
+  Trial trained(world, config_of(images, "stream"));
   trained.workload().train(2);
   MemoryState state;
   trained.workload().save_weights(&state);
-  nlohmann::json config = config_of(images, "none");
+  nlohmann::json config = config_of(images, "stream");
   config["seed"] = 12;
   Trial loaded(world, config);
   EXPECT_NE(loaded.workload().replica_hash(), trained.workload().replica_hash());
@@ -117,7 +117,7 @@ TEST(ResNet50Workload, LoadsWhatItSaved) {
 TEST(ResNet50Workload, HasNoQualityWithWeightsThatAreNotNumbers) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
-  Trial trial(world, config_of(images, "none"));
+  Trial trial(world, config_of(images, "stream"));
   MemoryState state;
   trial.workload().save_weights(&state);
   workload_trial::expect_no_quality_with_nan(world, trial.workload(), state);
@@ -126,7 +126,7 @@ TEST(ResNet50Workload, HasNoQualityWithWeightsThatAreNotNumbers) {
 TEST(ResNet50Workload, RefusesWeightsOfAnotherModel) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
-  Trial trial(world, config_of(images, "none"));
+  Trial trial(world, config_of(images, "stream"));
   MemoryState state;
   trial.workload().save_weights(&state);
   state.write("layer9.weight", {1}, std::vector<float>{1.0F});
@@ -147,7 +147,7 @@ TEST(ResNet50Workload, NamesACorruptImage) {
   const SharedImages images(alone);
   const fs::path broken = images.any_image("validation");
   truncate_on_rank_0(alone, broken);
-  Trial trial(alone, config_of(images, "none"));
+  Trial trial(alone, config_of(images, "stream"));
   try {
     trial.workload().evaluate(nullptr);
     FAIL() << "a truncated image was accepted";
@@ -161,7 +161,7 @@ TEST(ResNet50Workload, CountsASkippedImageWhereThatIsAllowed) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
   truncate_on_rank_0(world, images.any_image("train"));
-  nlohmann::json config = config_of(images, "none");
+  nlohmann::json config = config_of(images, "stream");
   config["dataset"]["on_corrupt"] = "skip";
   config["training"]["global_batch_size"] = 120;  // every image in one step
   Trial trial(world, config);
@@ -174,17 +174,17 @@ TEST(ResNet50Workload, CountsASkippedImageWhereThatIsAllowed) {
 TEST(ResNet50Workload, RefusesCountsAndClassesThatAreNotTheData) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
-  nlohmann::json config = config_of(images, "none");
+  nlohmann::json config = config_of(images, "stream");
   config["model"]["classes"] = 2;
   EXPECT_THROW(Trial(world, config), base::DataError);
-  config = config_of(images, "none");
+  config = config_of(images, "stream");
   config["dataset"]["train_samples"] = 121;
   EXPECT_THROW(Trial(world, config), base::DataError);
 }
 
 TEST(ResNet50Workload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
   const runner::Communicator world = runner::Communicator::world();
-  nlohmann::json config = config_of(SharedImages(world), "none");  // already deleted
+  nlohmann::json config = config_of(SharedImages(world), "stream");  // already deleted
   config["dataset"]["train_samples"] = 120;
   config["dataset"]["validation_samples"] = 21;
   const base::ObjectReader reader(config, "test.json");
