@@ -8,14 +8,12 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <span>
 
-#include "runner/agreed_error.h"
 #include "runner/base/error.h"
-#include "runner/stop_signals.h"
 #include "staging/manifest.h"
 #include "staging/own_folder.h"
+#include "staging/pack_list.h"
 #include "staging/packed.h"
 #include "staging/sample_order.h"
 #include "staging/space.h"
@@ -35,47 +33,36 @@ std::vector<std::int64_t> broadcast(const runner::Communicator& node,
   return received;
 }
 
-/// Size, time and label of each needed sample, three integers a sample, on the node's leader.
-std::vector<std::int64_t> stamps_of(const dataset::Dataset& source, const StagingPlan& plan,
-                                    const runner::Communicator& world,
-                                    const runner::Communicator& node) {
-  const auto [first, last] = split_evenly(plan.samples, node.size(), node.rank());
-  std::vector<std::int64_t> mine;
-  for (const std::int64_t index : plan.indices(first, last)) {
-    if (runner::is_told_to_end()) break;
-    const auto stamp = source.stamp(index);
-    mine.insert(mine.end(), {stamp.bytes, stamp.mtime_ns, source.label(index)});
-    node.activity().progress();
+/// The samples of `packs`, in whose order each rank's share is a run.
+Ranges samples_of(const PackList& list, const std::vector<std::int64_t>& packs) {
+  Ranges ranges;
+  for (const std::int64_t number : packs) {
+    ranges.emplace_back(list[number].first, list.last(number));
   }
-  if (world.allreduce_max(std::int64_t{runner::is_told_to_end() ? 1 : 0}) != 0) {
-    throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
-  }
-  return node.gather(std::span<const std::int64_t>(mine), 0);
+  return merged(std::move(ranges));
 }
 
-std::string identity_of(const dataset::Dataset& source, const StagingPlan& plan,
-                        const std::vector<std::int64_t>& stamps) {
-  std::string text = fs::absolute(source.source()).lexically_normal().string();
-  text += fmt::format("\n{}\n", source.size());
-  for (const auto& [first, last] : plan.ranges) text += fmt::format("{}-{}\n", first, last);
-  for (const std::string& name : source.class_names()) text += name + "\n";
-  text += hash_text(stamps.data(), stamps.size() * sizeof(stamps[0]));
+std::string identity_of(const PackList& list, const dataset::Dataset& source,
+                        const Ranges& ranges) {
+  std::string text = list.identity(source);
+  for (const auto& [first, last] : ranges) text += fmt::format("\n{}-{}", first, last);
   return hash_text(text.data(), text.size());
 }
 
-/// Cuts the samples where the running sum of bytes reaches each rank's share.
-std::vector<std::int64_t> shares_of(const std::vector<std::int64_t>& stamps, std::int64_t bytes,
-                                    std::int64_t samples, int ranks) {
+/// Cuts `packs` where the running sum of their bytes reaches each rank's share.
+std::vector<std::int64_t> shares_of(const PackList& list, const std::vector<std::int64_t>& packs,
+                                    std::int64_t bytes, int ranks) {
   std::vector<std::int64_t> shares = {0};
-  std::int64_t before = 0, sample = 0;
-  for (int rank = 1; rank < ranks; ++rank) {
-    const std::int64_t goal = split_evenly(bytes, ranks, rank).first;
-    while (sample < samples && before < goal) {
-      before += stamps[static_cast<std::size_t>(3 * sample++)];
+  std::int64_t before = 0, samples = 0;
+  for (const std::int64_t number : packs) {
+    while (std::ssize(shares) < ranks &&
+           before >= split_evenly(bytes, ranks, std::ssize(shares)).first) {
+      shares.push_back(samples);
     }
-    shares.push_back(sample);
+    before += list[number].bytes;
+    samples += list.last(number) - list[number].first;
   }
-  shares.push_back(samples);
+  shares.resize(static_cast<std::size_t>(ranks) + 1, samples);
   return shares;
 }
 
@@ -89,12 +76,9 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
 }
 
 /// Run by the leader, which then broadcasts the result to the node.
-void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& stamps, int ranks,
-             const std::string& directory, StagingPlan& plan) {
-  plan.bytes = 0;
-  for (std::size_t i = 0; i < stamps.size(); i += 3) plan.bytes += stamps[i];
-  plan.shares = shares_of(stamps, plan.bytes, plan.samples, ranks);
-  plan.identity = identity_of(source, plan, stamps);
+void examine(const PackList& list, const dataset::Dataset& source, const std::string& directory,
+             StagingPlan& plan) {
+  plan.identity = identity_of(list, source, plan.ranges);
   constexpr std::size_t kIdentityDigits = 16;
   const std::string name = fs::path(source.source()).lexically_normal().stem().string();
   check_staging_directory(directory);
@@ -107,20 +91,6 @@ void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& st
 }
 
 }  // namespace
-
-Ranges merged(Ranges ranges) {
-  std::erase_if(ranges, [](const auto& range) { return range.first >= range.second; });
-  std::sort(ranges.begin(), ranges.end());
-  Ranges result;
-  for (const auto& range : ranges) {
-    if (!result.empty() && range.first <= result.back().second) {
-      result.back().second = std::max(result.back().second, range.second);
-    } else {
-      result.push_back(range);
-    }
-  }
-  return result;
-}
 
 Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
   std::vector<std::int64_t> flat;
@@ -175,20 +145,20 @@ StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const std::string& directory) {
   check_ranges(source, ranges);
   const runner::Communicator& node = topology.node;
+  const PackList list = list_packs(source, world);
+  const std::vector<std::int64_t> packs = list.packs_of(needed_on_node(ranges, node));
   StagingPlan plan;
-  plan.ranges = needed_on_node(ranges, node);
+  plan.ranges = samples_of(list, packs);
   for (const auto& [first, last] : plan.ranges) plan.samples += last - first;
-  const std::vector<std::int64_t> stamps = stamps_of(source, plan, world, node);
-  if (topology.is_node_leader()) examine(source, stamps, node.size(), directory, plan);
+  for (const std::int64_t number : packs) plan.bytes += list[number].bytes;
+  plan.shares = shares_of(list, packs, plan.bytes, node.size());
+  if (topology.is_node_leader()) examine(list, source, directory, plan);
   plan.identity = node.broadcast(plan.identity, 0);
   plan.directory = node.broadcast(plan.directory, 0);
-  plan.shares = broadcast(node, plan.shares);
-  const auto received =
-      broadcast(node, {plan.bytes, plan.free_bytes, plan.is_in_memory, plan.is_staged});
-  plan.bytes = received[0];
-  plan.free_bytes = received[1];
-  plan.is_in_memory = received[2] != 0;
-  plan.is_staged = received[3] != 0;
+  const auto received = broadcast(node, {plan.free_bytes, plan.is_in_memory, plan.is_staged});
+  plan.free_bytes = received[0];
+  plan.is_in_memory = received[1] != 0;
+  plan.is_staged = received[2] != 0;
   return plan;
 }
 

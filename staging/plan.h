@@ -4,19 +4,13 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
+#include "staging/ranges.h"
 
 namespace staging {
-
-/// Half-open ranges of dataset indices.
-using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-/// Sorts ranges, joins overlapping and adjacent ones, and drops empty ones.
-Ranges merged(Ranges ranges);
 
 /// Collective over the node. The union of the ranges that its ranks need.
 Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node);
@@ -24,19 +18,20 @@ Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node);
 /// What staging would do on one node; the same on all of its ranks.
 struct StagingPlan {
   std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>[-<uid>]
-  std::string identity;   ///< hash of source path, ranges, class names and sample stamps and labels
-  Ranges ranges;          ///< the union of the ranges that the node's ranks need
+  std::string identity;   ///< hash of ranges and PackList::identity()
+  Ranges ranges;          ///< whole packs with the samples that the node's ranks need
   std::int64_t samples = 0, bytes = 0;
   std::int64_t free_bytes = 0;  ///< that may still be written to the directory
   bool is_in_memory = false;    ///< the directory is on a tmpfs: staged bytes take memory
   bool is_staged = false;       ///< a complete set of this identity already exists
-  /// Where the share of each rank of the node begins among the needed samples; last, their count.
+  /// Where the share of each rank of the node, whole packs, begins among these samples; last, their
+  /// count.
   std::vector<std::int64_t> shares;
 
   std::int64_t bytes_on_disk() const;
   /// How much of free_bytes a copy takes.
   std::int64_t bytes_to_write() const { return is_staged ? 0 : bytes_on_disk(); }
-  /// Dataset indices of positions [first, last) among the needed samples.
+  /// Dataset indices of positions [first, last) among these samples.
   std::vector<std::int64_t> indices(std::int64_t first, std::int64_t last) const;
 };
 
@@ -47,9 +42,10 @@ bool fit_together(const std::vector<StagingPlan>& plans);
 nlohmann::json to_json(const StagingPlan& plan);
 
 /// Collective over all ranks. `ranges`: the samples that this rank needs. Reads size and time of
-/// each needed sample once, shared out among the node's ranks; writes nothing. Throws DataError,
-/// SystemError, also for a `directory` that others may write to, ConfigError for ranges beyond the
-/// dataset, and AgreedError(kStopped) when a signal tells a rank to end meanwhile.
+/// each sample of the dataset once in the job (list_packs()); writes nothing. Throws SystemError,
+/// also for a `directory` that others may write to, ConfigError for ranges beyond the dataset,
+/// AgreedError for a sample that cannot be examined, and AgreedError(kStopped) when a signal tells
+/// a rank to end meanwhile.
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const runner::Communicator& world, const runner::Topology& topology,
                          const std::string& directory);

@@ -16,7 +16,8 @@ class Dataset {
  public:
   struct Stamp {
     std::int64_t bytes = 0;
-    std::int64_t mtime_ns = 0;  ///< since the Unix epoch
+    std::int64_t mtime_ns = 0;    ///< since the Unix epoch
+    std::uint64_t name_hash = 0;  ///< of the name in the dataset, or where else it lies there
   };
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/random.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/list_samples.h"
 #include "staging/dataset/remark.h"
@@ -55,7 +56,7 @@ class FolderDataset final : public ListedDataset {
   Stamp stamp(std::int64_t index) const override {
     const FileStamp found = stamp_of(path(index));
     require_size(index, found.size);
-    return {found.size, found.mtime_ns};
+    return {found.size, found.mtime_ns, base::hash_name(name_in_root(index))};
   }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
@@ -82,14 +83,18 @@ class FolderDataset final : public ListedDataset {
   std::string name(std::int64_t index) const override { return path(index); }
 
   std::string path(std::int64_t index) const override {
-    const Listing::Sample& found = sample(index);
-    const char* file = listing().names.data() + found.position;
-    if (listing().is_flat) return fmt::format("{}/{}", listing().root, file);
-    const std::string& folder = listing().folder_names[static_cast<std::size_t>(found.label)];
-    return fmt::format("{}/{}/{}", listing().root, folder, file);
+    return fmt::format("{}/{}", listing().root, name_in_root(index));
   }
 
  private:
+  std::string name_in_root(std::int64_t index) const {
+    const Listing::Sample& found = sample(index);
+    const char* file = listing().names.data() + found.position;
+    if (listing().is_flat) return file;
+    const std::string& folder = listing().folder_names[static_cast<std::size_t>(found.label)];
+    return fmt::format("{}/{}", folder, file);
+  }
+
   /// A sparse file may claim any size.
   void require_size(std::int64_t index, std::int64_t bytes) const {
     if (bytes <= listing().most_bytes) return;
@@ -120,7 +125,9 @@ class TarDataset final : public ListedDataset {
   }
 
   std::int64_t bytes(std::int64_t index) const override { return sample(index).size; }
-  Stamp stamp(std::int64_t index) const override { return {bytes(index), listing().mtime_ns}; }
+  Stamp stamp(std::int64_t index) const override {
+    return {bytes(index), listing().mtime_ns, static_cast<std::uint64_t>(sample(index).position)};
+  }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     out.resize(static_cast<std::size_t>(sample(index).size));

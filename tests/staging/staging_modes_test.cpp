@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "staging/pack_list.h"
 #include "staging/stage.h"
 #include "staging/stage_fixture.h"
 
@@ -65,8 +66,9 @@ TEST_F(StagingOnRanks, PlansAllSetsWithoutWriting) {
                         {StagingMode::kShard, directory(topology)}, place(topology));
   const nlohmann::json plan = staging.plan();
   EXPECT_EQ(plan["mode"], "shard");
-  EXPECT_EQ(plan["train"]["samples"], 60);
-  EXPECT_EQ(plan["validation"]["samples"], 40);
+  const PackList packs = list_packs(*source, world_);
+  EXPECT_EQ(plan["train"]["samples"], packs.last(packs.pack_of(59)));
+  EXPECT_EQ(plan["validation"]["samples"], 100 - packs[packs.pack_of(60)].first);
   EXPECT_EQ(plan["fits"], true);
   EXPECT_FALSE(fs::exists(directory(topology)));
   EXPECT_EQ(source->reads, 0);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runner/base/error.h"
+#include "runner/base/random.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/encode.h"
@@ -349,6 +350,14 @@ TEST_F(OpenDataset, RefusesASparseFileOfAnySizeBeforeItIsRead) {
   refused([&] { content(*data, 2); });
   refused([&] { data->stamp(2); });
   refused([&] { data->bytes(2); });
+}
+
+TEST_F(OpenDataset, GivesEachSampleAStampOfItsOwnWhateverTheFolderIsCalled) {
+  const auto files = open_dataset(folder(kFiles));
+  EXPECT_NE(files->stamp(0).name_hash, files->stamp(1).name_hash);
+  EXPECT_EQ(files->stamp(0).name_hash, base::hash_name("a/10.JPEG"));
+  const auto archive = open_dataset(tar(tar_of(kFiles)));
+  EXPECT_NE(archive->stamp(0).name_hash, archive->stamp(1).name_hash);
 }
 
 TEST_F(OpenDataset, RemarksOnFilesInClassFoldersThatAreNoImages) {
