@@ -1,0 +1,217 @@
+// The packs of one staged set in its folder.
+#include "staging/pack_store.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "runner/base/descriptor.h"
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+
+namespace staging {
+namespace {
+
+constexpr std::string_view kPackMark = "pack-";
+constexpr std::string_view kPackPartMark = ".part.";
+constexpr std::size_t kLeastDigits = 8;
+
+/// A pack under a temporary name, which its writer holds a lock on.
+struct UnfinishedPack {
+  std::string path;
+  base::Descriptor file;
+};
+
+/// Whether `path` is still the file that is open. Who looks for dead writers may have removed it
+/// before it was locked.
+bool is_at(const std::string& path, const base::Descriptor& file) {
+  struct stat held {
+  }, there{};
+  return ::fstat(file.get(), &held) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+UnfinishedPack begin_pack(const std::string& final_path) {
+  constexpr int kMostTries = 1000;
+  for (int i = 0; i < kMostTries; ++i) {
+    std::string path =
+        fmt::format("{}{}{}.{}.{}", final_path, kPackPartMark, base::host_name(), ::getpid(), i);
+    base::Descriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file && errno == EEXIST) continue;
+    if (!file) {
+      throw base::system_error(fmt::format("{}: {}: cannot be created", base::host_name(), path),
+                               errno);
+    }
+    // Where the file system has no locks, dead parts are not removed either. This waits, so that
+    // one who is removing the part is done before it is looked for.
+    while (::flock(file.get(), LOCK_EX) != 0 && errno == EINTR) continue;
+    if (is_at(path, file)) return {std::move(path), std::move(file)};
+  }
+  throw base::SystemError(
+      fmt::format("{}: {}{}: no name is free", base::host_name(), final_path, kPackPartMark));
+}
+
+[[noreturn]] void fail_at(const std::string& path, std::int64_t offset, int error) {
+  throw base::system_error(
+      fmt::format("{}: {}: offset {}: write failed", base::host_name(), path, offset), error);
+}
+
+/// So that a full disk is known before much is written.
+void reserve_space(const UnfinishedPack& pack, std::int64_t bytes) {
+  while (::fallocate(pack.file.get(), 0, 0, bytes) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return;
+    fail_at(pack.path, 0, errno);
+  }
+}
+
+void write_at(const base::Descriptor& file, const std::string& path, std::int64_t offset,
+              std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail_at(path, offset, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += put;
+  }
+}
+
+void flush_to_device(const UnfinishedPack& pack) {
+  if (::fsync(pack.file.get()) != 0) {
+    throw base::system_error(fmt::format("{}: {}: fsync failed", base::host_name(), pack.path),
+                             errno);
+  }
+  // Only a hint: a file system that ignores it still reads back correctly.
+  ::posix_fadvise(pack.file.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+/// `use` of the name of each file in `folder`.
+template <class Use>
+void for_each_name(const std::string& folder, Use use) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end;
+       entry.increment(error)) {
+    use(entry->path().filename().string());
+  }
+  if (error) throw base::system_error(folder + ": cannot be listed", error.value());
+}
+
+bool is_unfinished(const std::string& name) {
+  return name.find(kPackPartMark) != std::string::npos;
+}
+
+}  // namespace
+
+std::string pack_file_name(std::int64_t number) {
+  return fmt::format("{}{:0{}}", kPackMark, number, kLeastDigits);
+}
+
+std::optional<std::int64_t> number_of_pack_file(const std::string& name) {
+  if (!name.starts_with(kPackMark)) return std::nullopt;
+  std::int64_t number = 0;
+  const char* const begin = name.data() + kPackMark.size();
+  const auto [stop, error] = std::from_chars(begin, name.data() + name.size(), number);
+  const std::string_view rest(stop, name.data() + name.size());
+  const bool is_pack = error == std::errc() && number >= 0 &&
+                       (rest.empty() || rest.starts_with(kPackPartMark)) &&
+                       name.starts_with(pack_file_name(number) + std::string(rest));
+  return is_pack ? std::optional(number) : std::nullopt;
+}
+
+PackStore::PackStore(std::string folder, SetRecord record)
+    : folder_(std::move(folder)), record_(std::move(record)), set_(set_number(record_.identity)) {}
+
+PackStore PackStore::of(const std::string& folder) { return {folder, read_record(folder)}; }
+
+std::string PackStore::path(std::int64_t number) const {
+  return folder_ + "/" + pack_file_name(number);
+}
+
+std::vector<bool> PackStore::have() const {
+  std::vector<bool> found(static_cast<std::size_t>(record_.packs));
+  for_each_name(folder_, [&](const std::string& file_name) {
+    const auto number = number_of_pack_file(file_name);
+    if (!number || is_unfinished(file_name) || *number >= record_.packs) return;
+    try {
+      check_trailer(dataset::File(path(*number)), name(*number));
+      found[static_cast<std::size_t>(*number)] = true;
+    } catch (const base::DataError&) {
+      // It is copied anew, in its place.
+    }
+  });
+  return found;
+}
+
+std::string PackStore::find_damage(std::int64_t number) const {
+  try {
+    const dataset::File file(path(number));
+    check_trailer(file, name(number));  // before its size is trusted with memory
+    std::vector<std::byte> image(static_cast<std::size_t>(file.size()));
+    file.read(0, image);
+    check_pack(image, name(number), file.path());
+    return "";
+  } catch (const base::DataError& e) {
+    return e.what();
+  }
+}
+
+void PackStore::remove_dead_parts() const {
+  for_each_name(folder_, [&](const std::string& file_name) {
+    if (!number_of_pack_file(file_name) || !is_unfinished(file_name)) return;
+    const std::string part = folder_ + "/" + file_name;
+    const base::Descriptor file(::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(part.c_str());
+  });
+}
+
+void PackStore::put(std::int64_t number, std::span<const std::byte> image) const {
+  const UnfinishedPack pack = begin_pack(path(number));
+  try {
+    reserve_space(pack, std::ssize(image));
+    write_at(pack.file, pack.path, 0, image);
+    flush_to_device(pack);
+    if (std::rename(pack.path.c_str(), path(number).c_str()) != 0) {
+      throw base::system_error(fmt::format("{}: {}: cannot be renamed to {}", base::host_name(),
+                                           pack.path, pack_file_name(number)),
+                               errno);
+    }
+  } catch (...) {
+    ::unlink(pack.path.c_str());
+    throw;
+  }
+}
+
+void PackStore::repair(std::int64_t number, const SamplePlace& place,
+                       std::span<const std::byte> sample) const {
+  const std::string where = path(number);
+  const base::Descriptor file(::open(where.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) {
+    throw base::system_error(
+        fmt::format("{}: {}: cannot be opened for writing", base::host_name(), where), errno);
+  }
+  write_at(file, where, place.offset, sample);
+}
+
+void PackStore::finish() const {
+  std::vector<PackRecord> packs;
+  const std::vector<bool> found = have();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) continue;
+    const auto number = static_cast<std::int64_t>(i);
+    const dataset::File file(path(number));
+    packs.push_back({number, file.size(), check_trailer(file, name(number)).hash});
+  }
+  write_pack_records(folder_, record_, packs);
+}
+
+}  // namespace staging

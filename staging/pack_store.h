@@ -1,0 +1,58 @@
+// The packs of one staged set in its folder. A pack has its name only once it is whole, so a set
+// that a dead job left unfinished can be completed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "staging/pack_file.h"
+#include "staging/set_record.h"
+
+namespace staging {
+
+/// "pack-00000017".
+std::string pack_file_name(std::int64_t number);
+/// The number of a pack, or of a part of one that is being written; nullopt for other names.
+std::optional<std::int64_t> number_of_pack_file(const std::string& name);
+
+/// All calls but finish() may come from any process and thread of the node at the same time: equal
+/// packs have equal bytes, and each replaces the other as a whole.
+class PackStore {
+ public:
+  /// `folder`, which exists and which only this user can change.
+  PackStore(std::string folder, SetRecord record);
+  /// Reads the record of an existing set. Throws DataError.
+  static PackStore of(const std::string& folder);
+
+  const std::string& folder() const { return folder_; }
+  const SetRecord& record() const { return record_; }
+  std::string path(std::int64_t number) const;
+  PackName name(std::int64_t number) const { return {set_, number}; }
+
+  /// Which packs are there, by names, sizes and trailers. Throws SystemError.
+  std::vector<bool> have() const;
+  /// Reads a pack in full. Returns what is damaged, with path and offset; "" if it is whole.
+  std::string find_damage(std::int64_t number) const;
+  /// Removes what writers that have died left unfinished.
+  void remove_dead_parts() const;
+
+  /// Writes a pack, flushes it to the device, so that find_damage() reads it from there, and then
+  /// gives it its name. Throws SystemError naming host, path and offset.
+  void put(std::int64_t number, std::span<const std::byte> image) const;
+  /// Overwrites a damaged sample. Throws SystemError.
+  void repair(std::int64_t number, const SamplePlace& place,
+              std::span<const std::byte> sample) const;
+  /// Writes the list of the packs that are there: the set is complete for who needs these.
+  void finish() const;
+
+ private:
+  std::string folder_;
+  SetRecord record_;
+  std::uint64_t set_ = 0;
+};
+
+}  // namespace staging

@@ -1,0 +1,110 @@
+// A source's samples from wherever they are: the node's copy or the source.
+#include "staging/stored_dataset.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "runner/base/error.h"
+#include "staging/dataset/file.h"
+
+namespace staging {
+
+StoredDataset::StoredDataset(std::shared_ptr<const dataset::Dataset> source, PackStore store,
+                             std::shared_ptr<const PackList> list)
+    : source_(std::move(source)),
+      store_(std::move(store)),
+      list_(std::move(list)),
+      packs_(static_cast<std::size_t>(list_->count())) {}
+
+void StoredDataset::arrived(std::int64_t number) {
+  PackIndex index = read_pack_index(dataset::File(store_.path(number)), store_.name(number));
+  const std::int64_t first = (*list_)[number].first, samples = list_->last(number) - first;
+  if (index.first != first || std::ssize(index.places) != samples) {
+    throw base::DataError(fmt::format("{}: expected {} samples from {} on, found {} from {} on",
+                                      store_.path(number), samples, first, index.places.size(),
+                                      index.first));
+  }
+  Arrival& pack = packs_[static_cast<std::size_t>(number)];
+  pack.places = std::move(index.places);
+  pack.is_here.store(true, std::memory_order_release);
+}
+
+const SamplePlace* StoredDataset::place_of(std::int64_t index, std::int64_t number) const {
+  const Arrival& pack = packs_[static_cast<std::size_t>(number)];
+  if (!pack.is_here.load(std::memory_order_acquire)) return nullptr;
+  return &pack.places[static_cast<std::size_t>(index - (*list_)[number].first)];
+}
+
+std::int64_t StoredDataset::pack_of(std::int64_t index) const {
+  if (index >= 0 && index < size()) return list_->pack_of(index);
+  throw base::Error(base::ExitCode::kInternal,
+                    fmt::format("{}: no sample {} among {}", source(), index, size()));
+}
+
+std::int64_t StoredDataset::bytes(std::int64_t index) const {
+  const SamplePlace* const place = place_of(index, pack_of(index));
+  return place != nullptr ? std::int64_t{place->size} : source_->bytes(index);
+}
+
+void StoredDataset::read(std::int64_t index, std::vector<std::byte>& out) const {
+  const std::int64_t number = pack_of(index);
+  const SamplePlace* const place = place_of(index, number);
+  if (place == nullptr) return read_source(index, out);
+  try {
+    const dataset::File pack(store_.path(number));
+    out.resize(place->size);
+    pack.read(place->offset, out);
+    check_sample(out, *place, index, pack.path());
+  } catch (const base::DataError& e) {
+    return replace_damaged(index, number, *place, e.what(), out);
+  }
+  counters_.samples_from_copy.fetch_add(1, std::memory_order_relaxed);
+  counters_.bytes_from_copy.fetch_add(std::ssize(out), std::memory_order_relaxed);
+}
+
+void StoredDataset::read_source(std::int64_t index, std::vector<std::byte>& out) const {
+  source_->read(index, out);
+  counters_.samples_from_source.fetch_add(1, std::memory_order_relaxed);
+  counters_.bytes_from_source.fetch_add(std::ssize(out), std::memory_order_relaxed);
+}
+
+void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
+                                    const SamplePlace& place, const std::string& damage,
+                                    std::vector<std::byte>& out) const {
+  try {
+    read_source(index, out);
+  } catch (const base::DataError& e) {
+    throw base::DataError(fmt::format("{}; and its source: {}", damage, e.what()));
+  }
+  const std::string origin = source_->name(index);
+  try {
+    check_sample(out, place, index, origin);
+  } catch (const base::DataError&) {
+    throw base::DataError(fmt::format("{}; and {} differs from it as well", damage, origin));
+  }
+  try {
+    store_.repair(number, place, out);
+    counters_.repaired_samples.fetch_add(1, std::memory_order_relaxed);
+    damage_.note(fmt::format("{}; repaired from {}", damage, origin));
+  } catch (const base::SystemError& e) {
+    packs_[static_cast<std::size_t>(number)].is_here.store(false, std::memory_order_relaxed);
+    damage_.note(fmt::format("{}; read from {} instead, like all of its pack from now on: {}",
+                             damage, origin, e.what()));
+  }
+}
+
+ReadLevels StoredDataset::take_levels() const {
+  const auto take = [](std::atomic<std::int64_t>& count) { return count.exchange(0); };
+  return {take(counters_.samples_from_copy), take(counters_.bytes_from_copy),
+          take(counters_.samples_from_source), take(counters_.bytes_from_source),
+          take(counters_.repaired_samples)};
+}
+
+std::vector<std::string> StoredDataset::take_remarks() const {
+  std::vector<std::string> remarks = source_->take_remarks();
+  damage_.take_into(remarks);
+  return remarks;
+}
+
+}  // namespace staging

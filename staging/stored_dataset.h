@@ -1,0 +1,78 @@
+// A source's samples from wherever they are: the node's copy, as far as it has arrived, else the
+// source.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "staging/dataset/dataset.h"
+#include "staging/dataset/remark.h"
+#include "staging/pack_list.h"
+#include "staging/pack_store.h"
+
+namespace staging {
+
+/// Samples read, by where they were.
+struct ReadLevels {
+  std::int64_t samples_from_copy = 0, bytes_from_copy = 0;
+  std::int64_t samples_from_source = 0, bytes_from_source = 0;
+  std::int64_t repaired_samples = 0;  ///< read from the source as their copy was damaged; the copy
+                                      ///< was then overwritten
+};
+
+/// Same indices, labels and bytes as the source. Every sample of the copy is checked against its
+/// XXH3; a damaged one is read from the source and repaired, and take_remarks() says so. Only if
+/// the source differs, too, reading it throws DataError. Takes 16 bytes a sample of the packs that
+/// have arrived. Reads are thread-safe, also while packs arrive.
+class StoredDataset final : public dataset::Dataset {
+ public:
+  StoredDataset(std::shared_ptr<const dataset::Dataset> source, PackStore store,
+                std::shared_ptr<const PackList> list);
+
+  /// From now on the pack's samples are read from the copy. Throws DataError if the file there is
+  /// not this pack. Not thread-safe; at most once a pack.
+  void arrived(std::int64_t number);
+  /// What was read since the last call.
+  ReadLevels take_levels() const;
+
+  std::int64_t size() const override { return source_->size(); }
+  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
+  std::int32_t label(std::int64_t index) const override { return source_->label(index); }
+  std::int64_t bytes(std::int64_t index) const override;
+  void read(std::int64_t index, std::vector<std::byte>& out) const override;
+  std::string name(std::int64_t index) const override { return source_->name(index); }
+  std::string source() const override { return source_->source(); }
+  std::vector<std::string> take_remarks() const override;
+
+ private:
+  /// A pack as this process knows it. `places` are written before `is_here` becomes true.
+  struct Arrival {
+    std::vector<SamplePlace> places;
+    std::atomic<bool> is_here{false};
+  };
+  struct Counters {
+    std::atomic<std::int64_t> samples_from_copy{0}, bytes_from_copy{0}, samples_from_source{0},
+        bytes_from_source{0}, repaired_samples{0};
+  };
+
+  /// Throws Error(kInternal) for a sample that does not exist.
+  std::int64_t pack_of(std::int64_t index) const;
+  /// Of a sample whose pack has arrived; else null.
+  const SamplePlace* place_of(std::int64_t index, std::int64_t number) const;
+  void read_source(std::int64_t index, std::vector<std::byte>& out) const;
+  /// Reads the source and repairs the copy, which is damaged as `damage` says.
+  void replace_damaged(std::int64_t index, std::int64_t number, const SamplePlace& place,
+                       const std::string& damage, std::vector<std::byte>& out) const;
+
+  std::shared_ptr<const dataset::Dataset> source_;
+  PackStore store_;
+  std::shared_ptr<const PackList> list_;
+  mutable std::vector<Arrival> packs_;
+  mutable Counters counters_;
+  mutable dataset::Remark damage_;
+};
+
+}  // namespace staging
