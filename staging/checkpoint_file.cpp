@@ -1,11 +1,14 @@
 // Writing and reading of checkpoints.
 #include "staging/checkpoint_file.h"
 
+// Inlined, as the library's header recommends for speed.
+#define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -200,6 +200,18 @@ TEST_F(PackFile, IsNotMadeOfFourGibibytes) {
   EXPECT_GT(image_bytes(PackList({{0, kFourGibibytes - 1, 0}}, 1), 0), kFourGibibytes);
 }
 
+TEST(Hash, IsXxh3WhateverInstructionsAreUsed) {
+  const auto hash_of_bytes = [](std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7);
+    return hash_of(bytes);
+  };
+  // Of the library's header, compiled for SSE2.
+  EXPECT_EQ(hash_of_bytes(0), 0x2d06800538d394c2U);
+  EXPECT_EQ(hash_of_bytes(100), 0x6dbb812cf19d012eU);
+  EXPECT_EQ(hash_of_bytes(100'000), 0x01271d2740e5fca3U);
+}
+
 TEST(SetNumber, IsTheBeginningOfAnIdentity) {
   EXPECT_EQ(set_number("00000000000000ff0000000000000001"), 255U);
   EXPECT_THROW(set_number("ff"), base::DataError);
