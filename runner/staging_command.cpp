@@ -39,11 +39,11 @@ void print_plan(const Json& facts, const StageOptions& options) {
 std::string line_of(const Json& copy) {
   const auto is = [&copy](const char* what) { return copy.at(what).get<bool>(); };
   const auto damage = copy.at("damage").get<std::string>();
-  return fmt::format("{}: {}  {} bytes of {}, by {}{}{}{}", copy.at("host").get<std::string>(),
+  return fmt::format("{}: {}  {} bytes of {}, by {}{}{}{}{}", copy.at("host").get<std::string>(),
                      copy.at("directory").get<std::string>(), copy.at("bytes").get<std::int64_t>(),
                      copy.at("source").get<std::string>(), copy.at("made_by").get<std::string>(),
-                     is("is_kept") ? ", kept" : "", is("is_used") ? ", in use" : "",
-                     is("is_removed") ? ": removed" : "") +
+                     is("is_kept") ? ", kept" : "", is("is_complete") ? "" : ", not complete",
+                     is("is_used") ? ", in use" : "", is("is_removed") ? ": removed" : "") +
          (damage.empty() ? "" : "  DAMAGED: " + damage);
 }
 
@@ -83,7 +83,7 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
   return has_failed ? ExitCode::kData : ExitCode::kSuccess;
 }
 
-/// Collective. Null if a signal ended the work, which leaves no partial copy.
+/// Collective. Null if a signal ended the work.
 std::optional<Json> until_stopped(const std::function<Json()>& work) {
   try {
     return work();
@@ -97,8 +97,8 @@ std::optional<Json> until_stopped(const std::function<Json()>& work) {
 ExitCode print_stopped(const StopSignals& signals) {
   const std::string by = to_string(signals.requested());
   std::cerr << fmt::format(
-                   "trainmark: stage: stopped by {}: the copy under way is removed, whole ones are "
-                   "kept; the same command goes on from there",
+                   "trainmark: stage: stopped by {}: what is copied stays, and the same command "
+                   "goes on from there",
                    by.empty() ? "a signal to another rank" : by)
             << std::endl;
   return ExitCode::kStopped;
@@ -158,12 +158,13 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
                               "runs or left by jobs that died");
     auto* verify = app.add_flag("--verify", options->verify,
                                 "read the copies in staging.directory on every node in full and "
-                                "list what is damaged, which later runs copy anew; exit code 3 if "
+                                "list what is damaged, of which later runs copy the damaged packs "
+                                "anew; exit code 3 if "
                                 "anything is")
                        ->excludes(list);
     app.add_flag("--remove", options->remove,
                  "remove the copies in staging.directory on every node, but for those that a run "
-                 "uses: exactly what their manifests name")
+                 "uses: exactly what staging wrote")
         ->excludes(list)
         ->excludes(verify);
     app.add_option("--json", options->json,

@@ -157,19 +157,24 @@ std::uint64_t set_number(const std::string& identity) {
 
 std::int64_t image_bytes(const PackList& list, std::int64_t number) {
   const Pack& pack = list[number];
+  return pack.bytes + (list.last(number) - pack.first) * kPlaceBytes + kTrailerBytes;
+}
+
+void check_pack_size(const PackList& list, std::int64_t number, const std::string& source) {
+  const Pack& pack = list[number];
   const std::int64_t samples = list.last(number) - pack.first;
-  if (pack.bytes > kMostPackBytes || samples > kMostPackSamples) {
-    throw base::DataError(fmt::format(
-        "samples {} to {}: expected at most {} bytes and {} samples in a pack, found {} and {}",
-        pack.first, list.last(number) - 1, kMostPackBytes, kMostPackSamples, pack.bytes, samples));
-  }
-  return pack.bytes + samples * kPlaceBytes + kTrailerBytes;
+  if (pack.bytes <= kMostPackBytes && samples <= kMostPackSamples) return;
+  throw base::DataError(fmt::format(
+      "{}: expected at most {} bytes and {} samples in a pack, found {} and {} in samples {} to {}",
+      source, kMostPackBytes, kMostPackSamples, pack.bytes, samples, pack.first,
+      list.last(number) - 1));
 }
 
 std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, PackName name,
                        std::span<std::byte> image, const std::function<void()>& at_sample) {
   const Pack& pack = list[name.number];
   const std::int64_t last = list.last(name.number);
+  check_pack_size(list, name.number, source.source());
   if (std::ssize(image) != image_bytes(list, name.number)) {
     throw base::Error(base::ExitCode::kInternal,
                       fmt::format("pack {}: expected {} bytes for its image, got {}", name.number,

@@ -36,8 +36,11 @@ struct PackIndex {
   std::vector<SamplePlace> places;
 };
 
-/// Bytes of a pack with its places and trailer. Throws DataError for one of 4 GiB or more.
+/// Bytes of a pack with its places and trailer.
 std::int64_t image_bytes(const PackList& list, std::int64_t number);
+
+/// Throws DataError, beginning with `source`, for a pack of 4 GiB or more: samples are too large.
+void check_pack_size(const PackList& list, std::int64_t number, const std::string& source);
 
 /// Reads the samples of a pack into `image`, of image_bytes(). Calls `at_sample` after each sample,
 /// which may throw. Returns the number of reads of the source. Throws DataError if its sizes differ

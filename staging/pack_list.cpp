@@ -2,6 +2,7 @@
 #include "staging/pack_list.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,6 @@
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "staging/hash.h"
-#include "staging/manifest.h"
 #include "staging/sample_order.h"
 
 namespace staging {
@@ -54,6 +54,12 @@ std::pair<std::int64_t, std::int64_t> total_and_before(const std::vector<ListedS
     total += all[rank];
   }
   return {total, before};
+}
+
+/// XXH3 with 128 bits, as 32 hexadecimal digits.
+std::string hash_text(const void* data, std::size_t size) {
+  const XXH128_hash_t hash = XXH3_128bits(data, size);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 constexpr std::size_t kWords = 4;  ///< 64-bit words of a part in a message

@@ -214,4 +214,9 @@ void PackStore::finish() const {
   write_pack_records(folder_, record_, packs);
 }
 
+bool PackStore::is_finished() const {
+  std::error_code error;
+  return std::filesystem::exists(folder_ + "/" + kPacksRecord, error);
+}
+
 }  // namespace staging

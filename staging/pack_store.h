@@ -48,6 +48,8 @@ class PackStore {
               std::span<const std::byte> sample) const;
   /// Writes the list of the packs that are there: the set is complete for who needs these.
   void finish() const;
+  /// Whether finish() was called for this set, by this or an earlier run.
+  bool is_finished() const;
 
  private:
   std::string folder_;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
+#include "staging/pack_list.h"
 #include "staging/ranges.h"
 
 namespace staging {
@@ -15,25 +17,32 @@ namespace staging {
 /// Collective over the node. The union of the ranges that its ranks need.
 Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node);
 
+/// Collective over the node. The values of its rank 0.
+std::vector<std::int64_t> broadcast_numbers(const runner::Communicator& node,
+                                            const std::vector<std::int64_t>& values);
+
 /// What staging would do on one node; the same on all of its ranks.
 struct StagingPlan {
   std::string directory;  ///< of the staged set: <directory>/<dataset>-<identity>[-<uid>]
-  std::string identity;   ///< hash of ranges and PackList::identity()
-  Ranges ranges;          ///< whole packs with the samples that the node's ranks need
-  std::int64_t samples = 0, bytes = 0;
-  std::int64_t free_bytes = 0;  ///< that may still be written to the directory
-  bool is_in_memory = false;    ///< the directory is on a tmpfs: staged bytes take memory
-  bool is_staged = false;       ///< a complete set of this identity already exists
-  /// Where the share of each rank of the node, whole packs, begins among these samples; last, their
-  /// count.
-  std::vector<std::int64_t> shares;
+  std::string identity;   ///< PackList::identity()
+  std::shared_ptr<const PackList> list;
+  std::vector<std::int64_t> packs;      ///< with the samples that the node's ranks need, ascending
+  std::vector<std::int64_t> missing;    ///< of these, those that are not in the directory
+  std::int64_t samples = 0, bytes = 0;  ///< of the packs
+  std::int64_t free_bytes = 0;          ///< that may still be written to the directory
+  bool is_in_memory = false;            ///< the directory is on a tmpfs: staged bytes take memory
 
+  /// Whether there is nothing to copy.
+  bool is_staged() const { return missing.empty(); }
+  /// Of all packs.
   std::int64_t bytes_on_disk() const;
-  /// How much of free_bytes a copy takes.
-  std::int64_t bytes_to_write() const { return is_staged ? 0 : bytes_on_disk(); }
-  /// Dataset indices of positions [first, last) among these samples.
-  std::vector<std::int64_t> indices(std::int64_t first, std::int64_t last) const;
+  /// How much of free_bytes a copy of the missing packs takes.
+  std::int64_t bytes_to_write() const;
 };
+
+/// The run of `packs`, about equal in bytes, that one of `ranks` copies.
+std::vector<std::int64_t> share_of(const PackList& list, const std::vector<std::int64_t>& packs,
+                                   int ranks, int rank);
 
 /// Whether the sets of `plans`, all of one node and one directory, fit together.
 bool fit_together(const std::vector<StagingPlan>& plans);

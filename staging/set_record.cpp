@@ -20,6 +20,7 @@ namespace staging {
 namespace {
 
 constexpr const char* kSetFormat = "trainmark-staged-2";
+constexpr const char* kFormerFormat = "trainmark-staged-1";
 /// A list takes about 60 bytes a pack.
 constexpr std::int64_t kMostRecordBytes = 64 << 20;
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
@@ -38,10 +39,10 @@ bool is_hexadecimal(const std::string& text) {
   return text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-void require_set_format(const base::ObjectReader& in) {
+void require_set_format(const base::ObjectReader& in, const char* expected = kSetFormat) {
   const auto format = in.required<std::string>("format", "of this file");
-  if (format == kSetFormat) return;
-  throw base::DataError(fmt::format("/format: expected {}, found {}", kSetFormat, format));
+  if (format == expected) return;
+  throw base::DataError(fmt::format("/format: expected {}, found {}", expected, format));
 }
 
 SetRecord record_of(const base::ObjectReader& in) {
@@ -57,6 +58,18 @@ SetRecord record_of(const base::ObjectReader& in) {
   record.bytes = count_of(in, "bytes", "of the whole dataset");
   record.made_by = in.optional<std::string>("made_by", "", "who copied");
   // A set without this key may be in use by others: do not delete it.
+  record.is_kept = in.optional("keep", true, "for later runs");
+  return record;
+}
+
+SetRecord former_record_of(const base::ObjectReader& in) {
+  require_set_format(in, kFormerFormat);
+  SetRecord record;
+  record.identity = in.required<std::string>("identity", "of the samples");
+  record.source = in.required<std::string>("source", "where they were copied from");
+  record.samples = count_of(in, "samples", "of all parts");
+  record.bytes = count_of(in, "bytes", "of all parts");
+  record.made_by = in.optional<std::string>("made_by", "", "who copied");
   record.is_kept = in.optional("keep", true, "for later runs");
   return record;
 }
@@ -121,6 +134,19 @@ void write_record(const std::string& folder, const SetRecord& record) {
 
 SetRecord read_record(const std::string& folder) {
   return read_record_file(folder + "/" + kBegunRecord, record_of);
+}
+
+SetRecord read_former_record(const std::string& folder) {
+  return read_record_file(folder + "/" + kPacksRecord, former_record_of);
+}
+
+bool is_former_part(const std::string& name) {
+  constexpr std::string_view kBegin = "part-", kDigits = "0123456789";
+  if (!name.starts_with(kBegin)) return false;
+  const std::size_t end = name.find_first_not_of(kDigits, kBegin.size());
+  if (end == std::string::npos || end == kBegin.size()) return false;
+  const std::string rest = name.substr(end);
+  return rest == ".bin" || rest == ".index";
 }
 
 void write_pack_records(const std::string& folder, const SetRecord& record,

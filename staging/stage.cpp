@@ -1,11 +1,13 @@
-// Copies samples to node-local storage: from the plan to a published set.
+// Copies samples to node-local storage: from the plan to a complete set.
 #include "staging/stage.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -15,22 +17,29 @@
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/stop_signals.h"
 #include "staging/folder_use.h"
-#include "staging/manifest.h"
 #include "staging/own_folder.h"
-#include "staging/packed.h"
+#include "staging/pack_file.h"
+#include "staging/pack_store.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
 #include "staging/staging_facts.h"
+#include "staging/stored_dataset.h"
 
 namespace staging {
+
+/// What one rank copied of a set.
+struct RankCopy {
+  std::int64_t bytes = 0, source_reads = 0;
+};
 
 /// A set as it is on this rank's node.
 struct Staged {
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
   std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
-  PackResult mine;                 ///< what this rank copied
+  RankCopy mine;
 };
 
 namespace {
@@ -63,111 +72,159 @@ std::string who_stages() {
   return who;
 }
 
-Manifest manifest_of(const StagingPlan& plan, const std::string& source,
-                     const std::vector<std::string>& parts) {
-  Manifest manifest{plan.identity, source, plan.samples, plan.bytes, {}, who_stages(), false};
-  std::int64_t samples = 0, bytes = 0;
-  for (const std::string& text : parts) {
-    manifest.parts.push_back(part_from_text(text));
-    samples += manifest.parts.back().samples;
-    bytes += manifest.parts.back().bytes;
-  }
-  if (samples != plan.samples || bytes != plan.bytes) {
-    throw base::DataError(
-        fmt::format("{}: changed while it was staged: expected {} samples with {} bytes, copied {} "
-                    "with {}",
-                    source, plan.samples, plan.bytes, samples, bytes));
-  }
-  return manifest;
+SetRecord record_for(const StagingPlan& plan, const dataset::Dataset& source,
+                     Afterwards afterwards) {
+  return {plan.identity,
+          source.source(),
+          plan.list->count(),
+          plan.list->samples(),
+          plan.list->bytes(),
+          who_stages(),
+          afterwards == Afterwards::kKeep};
 }
 
-/// Copies this rank's share; nullopt when the process was told to end before it was done.
-std::optional<PackResult> copy_part(const dataset::Dataset& source, const StagingPlan& plan,
-                                    const std::string& folder, const runner::Communicator& node) {
-  const auto rank = static_cast<std::size_t>(node.rank());
+/// Reports progress; throws Error(kStopped) if the process was told to end.
+void report_progress(base::Activity& activity) {
+  activity.progress();
+  if (runner::is_told_to_end()) {
+    throw base::Error(base::ExitCode::kStopped, "staging: stopped by a signal");
+  }
+}
+
+/// Copies a pack and reads the copy back.
+void copy_pack(const dataset::Dataset& source, const PackList& list, const PackStore& store,
+               std::int64_t number, base::Activity& activity, RankCopy& done) {
+  check_pack_size(list, number, source.source());
+  std::vector<std::byte> image(static_cast<std::size_t>(image_bytes(list, number)));
+  done.source_reads += read_pack(source, list, store.name(number), image,
+                                 [&activity] { report_progress(activity); });
+  store.put(number, image);
+  const std::string damage = store.find_damage(number);
+  if (!damage.empty()) throw base::DataError(damage);
+  report_progress(activity);
+  done.bytes += list[number].bytes;
+}
+
+/// Copies this rank's share of the missing packs; nullopt when the process was told to end before
+/// it was done.
+std::optional<RankCopy> copy_share(const dataset::Dataset& source, const StagingPlan& plan,
+                                   const PackStore& store, const runner::Communicator& node) {
+  const std::vector<std::int64_t> share =
+      share_of(*plan.list, plan.missing, node.size(), node.rank());
+  std::int64_t bytes = 0;
+  for (const std::int64_t number : share) bytes += (*plan.list)[number].bytes;
+  RankCopy done;
   try {
-    return write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]), folder,
-                      node.rank(), node.activity());
+    report_progress(node.activity());
+    for (const std::int64_t number : share) {
+      copy_pack(source, *plan.list, store, number, node.activity(), done);
+    }
+  } catch (const base::SystemError& e) {
+    throw base::SystemError(
+        fmt::format("{}; this rank had copied {} of its {} bytes", e.what(), done.bytes, bytes));
   } catch (const base::Error& e) {
     if (e.code() != base::ExitCode::kStopped) throw;
     return std::nullopt;
   }
-}
-
-/// Collective over the node. Returns the part that this rank copied, or nullopt on every rank when
-/// one of them was told to end. Sets `use` on the leader, from the beginning of the copy on.
-std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
-                                       const runner::Topology& topology,
-                                       std::shared_ptr<FolderUse>& use) {
-  const runner::Communicator& node = topology.node;
-  if (topology.is_node_leader()) use = std::make_shared<FolderUse>(begin_folder(plan.directory));
-  const std::string folder = node.broadcast(use ? use->folder() : "", 0);
-  const auto mine = copy_part(source, plan, folder, node);
-  if (node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return std::nullopt;
-  const auto parts = node.gather(to_text(mine->part), 0);
-  if (use) {
-    write_manifest(folder, manifest_of(plan, source.source(), parts));
-    *use = publish_folder(std::move(*use), plan.directory, plan.identity);
-  }
-  node.barrier();
-  return mine;
+  return done;
 }
 
 /// A set that exists, as the leader of its node sees it.
 struct Existing {
   std::shared_ptr<FolderUse> use;  ///< null: there is none to use
-  std::string damage;              ///< why the one that is there cannot be used; else ""
+  std::string damage;              ///< of the first pack that has to be copied anew; else ""
 };
 
-Existing look_at(const StagingPlan& plan, Reuse reuse, base::Activity& activity) {
-  auto use = use_staged_set(plan.directory, plan.identity);
-  if (!use) return {};
-  if (reuse == Reuse::kVerified) {
-    try {
-      std::string damage = find_damage(plan.directory, activity);
-      if (!damage.empty()) return {nullptr, std::move(damage)};
-    } catch (const base::Error& e) {
-      if (e.code() != base::ExitCode::kStopped) throw;
-      return {};  // copying, which is done now, will stop at once
-    }
+/// The packs of `plan` that are damaged although they look whole. Ends early when the process is
+/// told to end, as copying, which is done next, will stop at once.
+std::vector<std::int64_t> damaged_packs(const StagingPlan& plan, base::Activity& activity,
+                                        std::string& first_damage) {
+  const PackStore store = PackStore::of(plan.directory);
+  std::vector<std::int64_t> damaged;
+  for (const std::int64_t number : plan.packs) {
+    if (std::binary_search(plan.missing.begin(), plan.missing.end(), number)) continue;
+    if (runner::is_told_to_end()) break;
+    const std::string damage = store.find_damage(number);
+    activity.progress();
+    if (damage.empty()) continue;
+    if (first_damage.empty()) first_damage = damage;
+    damaged.push_back(number);
   }
-  return {std::make_shared<FolderUse>(std::move(*use)), ""};
+  return damaged;
 }
 
-/// Collective over the node. Returns, on the leader, what already exists. Checks again which sets
-/// do, since their last user may have removed one since it was planned. Removes what dead jobs
+/// Looks again at what is missing, since its last user may have removed a set since it was planned.
+Existing look_at(StagingPlan& plan, Reuse reuse, base::Activity& activity) {
+  auto use = use_set(plan.directory, plan.identity);
+  plan.missing = missing_packs(plan.directory, plan.identity, plan.packs);
+  if (!use) return {};
+  Existing found{std::make_shared<FolderUse>(std::move(*use)), ""};
+  if (reuse == Reuse::kVerified) {
+    const auto damaged = damaged_packs(plan, activity, found.damage);
+    plan.missing.insert(plan.missing.end(), damaged.begin(), damaged.end());
+    std::sort(plan.missing.begin(), plan.missing.end());
+  }
+  return found;
+}
+
+/// Two sets may be one dataset: the first copies what both need.
+void drop_what_earlier_sets_copy(std::vector<StagingPlan>& plans) {
+  for (auto plan = plans.begin(); plan != plans.end(); ++plan) {
+    for (auto earlier = plans.begin(); earlier != plan; ++earlier) {
+      if (earlier->directory != plan->directory) continue;
+      std::erase_if(plan->missing, [&](std::int64_t number) {
+        return std::binary_search(earlier->missing.begin(), earlier->missing.end(), number);
+      });
+    }
+  }
+}
+
+/// Collective over the node. Returns, on the leader, what already exists. Removes what dead jobs
 /// left, to free its space.
 std::vector<Existing> use_what_is_there(std::vector<StagingPlan>& plans,
                                         const StagingConfig& config,
                                         const runner::Topology& topology) {
   std::vector<Existing> existing(plans.size());
-  std::vector<std::int64_t> is_staged(plans.size(), 0);
   if (topology.is_node_leader()) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       existing[i] = look_at(plans[i], config.reuse, topology.node.activity());
-      is_staged[i] = existing[i].use ? 1 : 0;
     }
     remove_leftovers(config.directory);
     const Space space = space_near(config.directory);
     for (StagingPlan& plan : plans) plan.free_bytes = space.free_bytes;
+    drop_what_earlier_sets_copy(plans);
   }
-  topology.node.broadcast(std::as_writable_bytes(std::span(is_staged)), 0);
-  for (std::size_t i = 0; i < plans.size(); ++i) plans[i].is_staged = is_staged[i] != 0;
+  for (StagingPlan& plan : plans) {
+    plan.missing = broadcast_numbers(topology.node, plan.missing);
+  }
   return existing;
+}
+
+/// On the leader: goes on with the set that exists, or begins one.
+void begin_or_go_on(const StagingPlan& plan, const SetRecord& record, const Existing& existing,
+                    Staged& staged) {
+  staged.use =
+      existing.use ? existing.use : std::make_shared<FolderUse>(begin_set(plan.directory, record));
+  if (record.is_kept) keep_set(plan.directory);
+  PackStore(plan.directory, record).remove_dead_parts();
 }
 
 /// Collective over the node. Leaves `staged` without data when a rank was told to end.
 void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
            const Existing& existing, const runner::Topology& topology, Afterwards afterwards,
            Staged& staged) {
-  staged.use = existing.use;
-  if (!plan.is_staged) {
-    const auto mine = copy_to_node(*source, plan, topology, staged.use);
-    if (!mine) return;
-    staged.mine = *mine;
-  }
-  if (staged.use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
-  staged.data = open_packed(source, plan.directory, existing.damage);
+  const SetRecord record = record_for(plan, *source, afterwards);
+  const PackStore store(plan.directory, record);
+  if (topology.is_node_leader()) begin_or_go_on(plan, record, existing, staged);
+  topology.node.barrier();  // from now on there is the folder
+  const auto mine = copy_share(*source, plan, store, topology.node);
+  if (topology.node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return;
+  staged.mine = *mine;
+  if (staged.use && (!plan.is_staged() || !store.is_finished())) store.finish();
+  auto data = std::make_shared<StoredDataset>(source, store, plan.list);
+  for (const std::int64_t number : plan.packs) data->arrived(number);
+  if (!existing.damage.empty()) data->note(existing.damage + "; copied anew");
+  staged.data = std::move(data);
   topology.node.barrier();
 }
 
@@ -266,7 +323,7 @@ void Staging::copy() {
     if (place_.topology.node.size() == 1) end_uses(staged_);
     throw;
   }
-  for (const Staged& set : staged_) copied_bytes_ += set.mine.part.bytes;
+  for (const Staged& set : staged_) copied_bytes_ += set.mine.bytes;
 }
 
 const std::shared_ptr<const dataset::Dataset>& Staging::data(std::size_t set) const {

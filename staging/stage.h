@@ -50,26 +50,27 @@ class Staging {
   nlohmann::json plan() const;
 
   /// Collective over all ranks. Unless samples are streamed, each rank copies its share, by bytes,
-  /// into packed files in config.directory and reads them back. Only a complete set of this user's
-  /// is trusted: the manifest is written last, and one rename publishes the set. An existing set of
-  /// the same identity is reused. Leftovers of dead jobs in that folder are removed first. Throws
-  /// AgreedError before copying anything when a node has too little space for all sets together;
-  /// AgreedError(kStopped) when a signal tells a rank to end while it plans or copies
-  /// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
-  /// all ranks know, or with one rank per node, what is unfinished or not to be kept is removed.
+  /// of the packs that are not there yet into config.directory, and reads them back. A pack is
+  /// trusted that only this user can change and whose file is whole; so a run goes on with what an
+  /// earlier one of the same dataset copied, whatever that one needed of it. Leftovers of dead jobs
+  /// in that folder are removed first. Throws AgreedError before copying anything when a node has
+  /// too little space for all sets together; AgreedError(kStopped) when a signal tells a rank to
+  /// end while it plans or copies (StopSignals); otherwise DataError or SystemError naming path and
+  /// offset. After a failure that all ranks know, or with one rank per node, what is not to be kept
+  /// is removed.
   void copy();
 
   /// Same indices, labels and bytes as the source of a set: the source itself, or after copy() its
-  /// copy, of which every read is checked against the sample's XXH3; a damaged copy is replaced by
-  /// the source. Reading a sample from a copy that does not hold it throws Error(kInternal).
+  /// copy, of which every read is checked against the sample's XXH3 (StoredDataset). Samples that
+  /// are not in the copy are read from the source.
   const std::shared_ptr<const dataset::Dataset>& data(std::size_t set) const;
   /// What copy() did, over all nodes, by name; the same on every rank.
   nlohmann::json facts() const;
   /// Bytes that this rank has copied since the last call.
   std::int64_t take_copied_bytes();
 
-  /// Collective over the node. Call when this rank reads no copy any more. Deletes the files named
-  /// by a copy's manifest unless the copy is kept or another run uses it.
+  /// Collective over the node. Call when this rank reads no copy any more. Deletes
+  /// copies unless they are kept or another run uses them.
   void leave();
 
  private:

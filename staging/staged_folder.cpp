@@ -1,5 +1,4 @@
-// The folder of a staged set: created under a temporary name, published by one rename, and deleted
-// only through its manifest and when nobody uses it.
+// The folder of a staged set: from its beginning to its end.
 #include "staging/staged_folder.h"
 
 #include <fmt/core.h>
@@ -15,14 +14,14 @@
 #include "runner/base/system_facts.h"
 #include "staging/output_file.h"
 #include "staging/own_folder.h"
-#include "staging/packed.h"
+#include "staging/pack_store.h"
 
 namespace staging {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// In every folder that is unfinished or being removed. A folder without this file is never deleted
+/// In every folder that is being created or removed. A folder without this file is never deleted
 /// as a leftover.
 constexpr const char* kBegunFile = "begun-by-trainmark";
 constexpr const char* kBegunMark = ".part.";
@@ -67,7 +66,7 @@ std::string rename_beside(const std::string& directory, const std::string& mark)
   });
 }
 
-/// Removes a set, or renames anything else, from the place where a set is to be published.
+/// Removes a set, or renames anything else, from the place where a set is to begin.
 void clear_away(const std::string& directory) {
   try {
     // Nothing is written or removed through a link, or where others may have put one.
@@ -108,121 +107,204 @@ void remove_begun_leftovers(const std::string& directory) {
   }
 }
 
+/// Of a set of this format or an earlier one. Throws DataError if there is neither.
+SetRecord any_record(const std::string& folder) {
+  return is_there(folder + "/" + kBegunRecord) ? read_record(folder) : read_former_record(folder);
+}
+
 template <class Wanted>
 void remove_sets(const std::string& directory, Wanted wanted) {
   for (const fs::path& folder : entries_of(directory)) {
     if (is_begun(folder)) continue;
     auto use = FolderUse::of(folder.string());
     try {
-      if (use && wanted(read_manifest(folder.string())) && use->try_lock_exclusive()) {
+      if (use && wanted(any_record(folder.string())) && use->try_lock_exclusive()) {
         remove_folder(folder.string());
       }
     } catch (const base::Error&) {
-      // No trustworthy manifest, or files that it does not name: not ours to delete.
+      // No trustworthy record, or files that it does not lead to: not ours to delete.
     }
   }
+}
+
+/// Whether a file in the folder of this set is one that this program wrote.
+bool is_of_set(const std::string& name, const SetRecord& record) {
+  for (const char* own :
+       {kBegunRecord, kPacksRecord, FolderUse::kLockFile, kBegunFile, kFormerDamageMark}) {
+    if (name == own) return true;
+  }
+  if (record.is_former()) return is_former_part(name);
+  const auto number = number_of_pack_file(name);
+  return number && *number < record.packs;
+}
+
+/// FolderUse of a new folder beside `directory`, with a record in it.
+FolderUse begin_folder(const std::string& directory, const SetRecord& record) {
+  const std::string folder = take_name(directory, kBegunMark, create_own_folder);
+  FolderUse use = FolderUse::in_new_folder(folder);
+  try {
+    OutputFile(folder + "/" + kBegunFile).finish();
+    write_record(folder, record);
+  } catch (const base::Error&) {
+    remove_begun(folder);
+    throw;
+  }
+  return use;
+}
+
+/// Compares what is there with the list of packs. Sets counts and the first damage.
+void look_at_packs(StagedFolder& folder) {
+  const PackStore store(folder.directory, folder.record);
+  const std::vector<bool> have = store.have();
+  for (std::int64_t number = 0; number < std::ssize(have); ++number) {
+    if (!have[static_cast<std::size_t>(number)]) continue;
+    const PackFacts facts = check_trailer(dataset::File(store.path(number)), store.name(number));
+    folder.samples += facts.samples;
+    folder.bytes += facts.bytes;
+  }
+  folder.is_complete = is_there(folder.directory + "/" + kPacksRecord);
+  if (!folder.is_complete) return;
+  for (const PackRecord& pack : read_pack_records(folder.directory, folder.record)) {
+    if (have[static_cast<std::size_t>(pack.number)]) continue;
+    folder.damage = fmt::format("{}: not there, or not whole", store.path(pack.number));
+    return;
+  }
+}
+
+StagedFolder look_at_folder(const std::string& directory) {
+  StagedFolder found{directory, any_record(directory)};
+  if (found.record.is_former()) {
+    found.samples = found.record.samples;
+    found.bytes = found.record.bytes;
+    found.is_complete = true;
+    return found;
+  }
+  try {
+    look_at_packs(found);
+  } catch (const base::DataError& e) {
+    found.damage = e.what();
+  }
+  return found;
+}
+
+/// Reads all packs in full and sets the first damage. Returns the damaged packs.
+std::vector<std::string> find_damaged_packs(StagedFolder& folder) {
+  const PackStore store(folder.directory, folder.record);
+  std::vector<std::string> damaged;
+  const std::vector<bool> have = store.have();
+  for (std::int64_t number = 0; number < std::ssize(have); ++number) {
+    if (!have[static_cast<std::size_t>(number)]) continue;
+    const std::string damage = store.find_damage(number);
+    if (damage.empty()) continue;
+    damaged.push_back(store.path(number));
+    if (folder.damage.empty()) folder.damage = damage;
+  }
+  return damaged;
 }
 
 }  // namespace
 
-FolderUse begin_folder(const std::string& final_directory) {
-  const std::string folder = take_name(final_directory, kBegunMark, create_own_folder);
-  FolderUse use = FolderUse::in_new_folder(folder);
-  OutputFile(folder + "/" + kBegunFile).finish();
-  return use;
-}
-
-std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity) {
+std::optional<FolderUse> use_set(const std::string& directory, const std::string& identity) {
+  if (!is_own_folder(directory)) return std::nullopt;
   auto use = FolderUse::of(directory);
-  if (use && holds_staged_set(directory, identity)) return use;
+  try {
+    if (use && read_record(directory).identity == identity) return use;
+  } catch (const base::DataError&) {
+    // Another format, or no set.
+  }
   return std::nullopt;
 }
 
-FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
-                         const std::string& identity) {
-  constexpr int kMostTries = 100;  // each failure: another run published just then
+FolderUse begin_set(const std::string& directory, const SetRecord& record) {
+  constexpr int kMostTries = 100;  // each failure: another run began just then
   for (int i = 0; i < kMostTries; ++i) {
-    if (auto use = use_staged_set(final_directory, identity)) {
-      remove_begun(begun.folder());
-      return std::move(*use);
-    }
-    if (is_there(final_directory)) clear_away(final_directory);
+    if (auto use = use_set(directory, record.identity)) return std::move(*use);
+    if (is_there(directory)) clear_away(directory);
+    FolderUse begun = begin_folder(directory, record);
     std::error_code error;
-    fs::rename(begun.folder(), final_directory, error);
-    if (error && !is_there(final_directory)) {
-      throw base::SystemError(fmt::format("{}: cannot be renamed to {}: {}", begun.folder(),
-                                          final_directory, error.message()));
+    fs::rename(begun.folder(), directory, error);
+    if (!error) {
+      begun.set_folder(directory);
+      // Only now: if the process dies before this, the folder can be removed as a leftover.
+      fs::remove(directory + "/" + kBegunFile, error);
+      sync_folder(fs::path(directory).parent_path().string());
+      return begun;
     }
-    if (error) continue;
-    begun.set_folder(final_directory);
-    // Only now: if the process dies before this, the folder can be removed as a leftover.
-    fs::remove(final_directory + "/" + kBegunFile, error);
-    sync_folder(fs::path(final_directory).parent_path().string());
-    return begun;
+    remove_begun(begun.folder());
+    if (!is_there(directory)) {
+      throw base::SystemError(fmt::format("{}: cannot be renamed to {}: {}", begun.folder(),
+                                          directory, error.message()));
+    }
   }
-  throw base::SystemError(final_directory + ": other runs replace it again and again");
+  throw base::SystemError(directory + ": other runs replace it again and again");
+}
+
+std::vector<std::int64_t> missing_packs(const std::string& directory, const std::string& identity,
+                                        const std::vector<std::int64_t>& packs) {
+  const auto use = use_set(directory, identity);
+  if (!use) return packs;
+  const std::vector<bool> have = PackStore::of(directory).have();
+  std::vector<std::int64_t> missing;
+  for (const std::int64_t number : packs) {
+    if (number >= std::ssize(have) || !have[static_cast<std::size_t>(number)]) {
+      missing.push_back(number);
+    }
+  }
+  return missing;
 }
 
 void keep_set(const std::string& directory) {
-  Manifest manifest = read_manifest(directory);
-  if (manifest.is_kept) return;
-  manifest.is_kept = true;
-  write_manifest(directory, manifest);
+  SetRecord record = read_record(directory);
+  if (record.is_kept) return;
+  record.is_kept = true;
+  write_record(directory, record);
 }
 
 void remove_folder(const std::string& directory) {
   if (!fs::exists(directory)) return;  // another job on this node was faster
-  const Manifest manifest = read_manifest(directory);
+  const SetRecord record = any_record(directory);
   // Once renamed, the set is a leftover that any later run removes, whatever happens to this
   // process.
   std::ofstream(fs::path(directory) / kBegunFile).flush();
   const std::string doomed = rename_beside(directory, kBegunMark);
+  std::vector<fs::path> own;
   std::error_code error;
-  for (const PackedPart& part : manifest.parts) {
-    fs::remove(doomed + "/" + part.file, error);
-    fs::remove(doomed + "/" + part.index_file, error);
+  for (fs::directory_iterator entry(doomed, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_of_set(entry->path().filename().string(), record)) own.push_back(entry->path());
   }
-  for (const char* file : {kManifestFile, kDamagedFile, FolderUse::kLockFile, kBegunFile}) {
-    fs::remove(doomed + "/" + file, error);
-  }
+  for (const fs::path& file : own) fs::remove(file, error);
   fs::remove(doomed, error);
   if (fs::exists(doomed)) {
     throw base::SystemError(fmt::format(
-        "{}: not removed: it holds files that its manifest does not name, or may not be written",
-        doomed));
+        "{}: not removed: it holds files that are not of its set, or may not be written", doomed));
   }
 }
 
 void leave_folder(FolderUse use) {
-  if (fs::exists(use.folder() + "/" + kBegunFile)) return remove_begun(use.folder());
   try {
-    const bool is_whole = !fs::exists(use.folder() + "/" + kDamagedFile);
-    if (is_whole && read_manifest(use.folder()).is_kept) return;
+    if (any_record(use.folder()).is_kept) return;
     if (use.try_lock_exclusive()) remove_folder(use.folder());
   } catch (const base::Error&) {
-    // Without its manifest nothing may be deleted, nor files of others.
+    // Without its record nothing may be deleted, nor files of others.
   }
 }
 
 void remove_leftovers(const std::string& directory) {
   try {
     remove_begun_leftovers(directory);
-    remove_sets(directory, [](const Manifest& manifest) { return !manifest.is_kept; });
+    remove_sets(directory, [](const SetRecord& record) { return !record.is_kept; });
   } catch (const base::SystemError&) {
     // A folder that cannot be listed is no obstacle for this run, which needs no clean-up.
   }
 }
 
 nlohmann::json to_json(const StagedFolder& folder) {
-  return {{"directory", folder.directory},
-          {"source", folder.manifest.source},
-          {"samples", folder.manifest.samples},
-          {"bytes", folder.manifest.bytes},
-          {"made_by", folder.manifest.made_by},
-          {"is_kept", folder.manifest.is_kept},
-          {"is_used", folder.is_used},
-          {"is_removed", folder.is_removed},
-          {"damage", folder.damage}};
+  return {{"directory", folder.directory},     {"source", folder.record.source},
+          {"samples", folder.samples},         {"bytes", folder.bytes},
+          {"made_by", folder.record.made_by},  {"is_kept", folder.record.is_kept},
+          {"is_complete", folder.is_complete}, {"is_used", folder.is_used},
+          {"is_removed", folder.is_removed},   {"damage", folder.damage}};
 }
 
 std::vector<StagedFolder> list_staged(const std::string& directory) {
@@ -230,12 +312,11 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
   for (const fs::path& folder : entries_of(directory)) {
     if (is_begun(folder)) continue;
     try {
-      StagedFolder one{folder.string(), read_manifest(folder.string())};
+      StagedFolder one = look_at_folder(folder.string());
       auto use = FolderUse::of(one.directory);
       // try_lock_exclusive() keeps others out, but `use` releases the lock at the end of this
       // block.
       one.is_used = !use || !use->try_lock_exclusive();
-      if (fs::exists(folder / kDamagedFile)) one.damage = "a sample was found damaged";
       found.push_back(std::move(one));
     } catch (const base::DataError&) {
       // Not a set.
@@ -246,10 +327,14 @@ std::vector<StagedFolder> list_staged(const std::string& directory) {
 
 std::vector<StagedFolder> verify_staged(const std::string& directory) {
   std::vector<StagedFolder> found = list_staged(directory);
-  base::Activity nobody_watches;
   for (StagedFolder& folder : found) {
-    const auto use = FolderUse::of(folder.directory);  // so that nobody removes it meanwhile
-    if (use) folder.damage = find_damage(folder.directory, nobody_watches);
+    if (folder.record.is_former()) continue;
+    auto use = FolderUse::of(folder.directory);  // so that nobody removes it meanwhile
+    if (!use) continue;
+    const std::vector<std::string> damaged = find_damaged_packs(folder);
+    if (damaged.empty() || !use->try_lock_exclusive()) continue;
+    std::error_code error;  // what cannot be removed is found damaged when it is read
+    for (const std::string& path : damaged) fs::remove(path, error);
   }
   return found;
 }
@@ -257,7 +342,7 @@ std::vector<StagedFolder> verify_staged(const std::string& directory) {
 std::vector<StagedFolder> remove_all_unused(const std::string& directory) {
   std::vector<StagedFolder> found = list_staged(directory);
   remove_begun_leftovers(directory);
-  remove_sets(directory, [](const Manifest&) { return true; });
+  remove_sets(directory, [](const SetRecord&) { return true; });
   for (StagedFolder& folder : found) folder.is_removed = !fs::exists(folder.directory);
   return found;
 }

@@ -1,52 +1,53 @@
-// The folder of a staged set: created under a temporary name, published by one rename, and deleted
-// only through its manifest and when nobody uses it.
+// The folder of a staged set: it appears under its name with its record, can be completed by any
+// later run, and only what this program wrote into it is ever deleted, when nobody uses it.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "staging/folder_use.h"
-#include "staging/manifest.h"
+#include "staging/set_record.h"
 
 namespace staging {
 
-/// Creates a folder next to `final_directory`, named after it, this host and this process, that no
-/// other user may read; it is not taken for a staged set. Throws SystemError.
-FolderUse begin_folder(const std::string& final_directory);
+/// The use of the set of this identity in `directory`, complete or not; nullopt if there is none
+/// that only this user can change.
+std::optional<FolderUse> use_set(const std::string& directory, const std::string& identity);
 
-/// Renames the new folder to `final_directory`. If another run was faster and a complete set of
-/// this identity is already there, that one is kept. A damaged set there is removed; anything
-/// without a manifest, or that others may write to, is renamed. Returns the use of the folder now
-/// at `final_directory`. Throws SystemError.
-FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
-                         const std::string& identity);
+/// use_set(), or else that of a new folder, which no other user may read, with the record in it. A
+/// set of another identity there is removed; anything that is no set, or that others may write to,
+/// is renamed. Throws SystemError.
+FolderUse begin_set(const std::string& directory, const SetRecord& record);
 
-/// The use of the complete set of this identity in `directory`; nullopt if there is none that only
-/// this user can change.
-std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity);
+/// Those of `packs` that are not in the set of this identity in `directory` (PackStore::have()):
+/// all if there is no such set that only this user can change.
+std::vector<std::int64_t> missing_packs(const std::string& directory, const std::string& identity,
+                                        const std::vector<std::int64_t>& packs);
 
-/// Keeps the set for later runs: from now on, unless it is damaged, only remove_all_unused()
-/// deletes it. Throws DataError, SystemError.
+/// Keeps the set for later runs: from now on only remove_all_unused() deletes it. Throws DataError,
+/// SystemError.
 void keep_set(const std::string& directory);
 
-/// Deletes the files named by the manifest, the manifest, and the folder if it is then empty.
-/// Without a manifest it throws DataError and deletes nothing.
+/// Deletes the packs and records of a set, and the folder if it is then empty. Throws SystemError
+/// if it is not. Without a record it throws DataError and deletes nothing.
 void remove_folder(const std::string& directory);
 
-/// Ends a use. Removes an unfinished folder with everything in it; and a set unless it is kept and
-/// undamaged, another process uses it, or it holds files that its manifest does not name.
+/// Ends a use. Removes the set, complete or not, unless it is kept, another process uses it, or it
+/// holds files of others.
 void leave_folder(FolderUse use);
 
-/// Deletes what this user's dead jobs left in `directory`: unfinished folders, and complete sets
-/// that are neither used nor kept.
+/// Deletes what this user's dead jobs left in `directory`: sets that are neither used nor kept.
 void remove_leftovers(const std::string& directory);
 
 /// A staged set in a staging directory.
 struct StagedFolder {
   std::string directory;
-  Manifest manifest;
+  SetRecord record;
+  std::int64_t samples = 0, bytes = 0;  ///< of the packs that are there
+  bool is_complete = false;             ///< for the run that staged it
   bool is_used = false, is_removed = false;
   std::string damage = {};  ///< what is known of it; else ""
 };
@@ -54,8 +55,9 @@ nlohmann::json to_json(const StagedFolder& folder);
 /// All sets that only this user can change, sorted by name.
 std::vector<StagedFolder> list_staged(const std::string& directory);
 
-/// list_staged(), after reading every set in full. Marks damaged ones, which the next run that
-/// needs them copies anew.
+/// list_staged(), after reading every pack in full. Removes damaged ones, unless a process uses the
+/// set, so that the next run that needs them copies them anew; a process that uses them repairs
+/// them.
 std::vector<StagedFolder> verify_staged(const std::string& directory);
 
 /// Deletes every set in `directory` that nobody uses, kept or not, and the unfinished folders of

@@ -20,11 +20,13 @@ StagingFacts facts_of(StagingMode mode, const StagingPlan& plan, const RankEffor
   constexpr double kNoRate = std::numeric_limits<double>::infinity();
   // Each node's leader counts for its node.
   const bool leads = topology.is_node_leader();
-  const bool copied = leads && !plan.is_staged && effort.seconds > 0.0;
-  const double rate = copied ? static_cast<double>(plan.bytes) / effort.seconds : 0.0;
-  std::vector<std::int64_t> sums = {
-      effort.source_reads, leads ? static_cast<std::int64_t>(plan.shares.size()) - 1 : 0,
-      leads ? plan.samples : 0, leads ? plan.bytes : 0, leads && plan.is_staged ? 1 : 0};
+  const bool copied = leads && !plan.is_staged() && effort.seconds > 0.0;
+  std::int64_t copied_bytes = 0;
+  for (const std::int64_t number : plan.missing) copied_bytes += (*plan.list)[number].bytes;
+  const double rate = copied ? static_cast<double>(copied_bytes) / effort.seconds : 0.0;
+  std::vector<std::int64_t> sums = {effort.source_reads, leads ? std::ssize(plan.packs) : 0,
+                                    leads ? plan.samples : 0, leads ? plan.bytes : 0,
+                                    leads && plan.is_staged() ? 1 : 0};
   world.allreduce_sum(std::span(sums));
   std::vector<double> rates = {rate, copied ? 1.0 : 0.0};
   world.allreduce_sum(std::span(rates));

@@ -35,6 +35,8 @@ class StoredDataset final : public dataset::Dataset {
   /// From now on the pack's samples are read from the copy. Throws DataError if the file there is
   /// not this pack. Not thread-safe; at most once a pack.
   void arrived(std::int64_t number);
+  /// A remark for take_remarks().
+  void note(const std::string& remark) { damage_.note(remark); }
   /// What was read since the last call.
   ReadLevels take_levels() const;
 

@@ -7,7 +7,7 @@
 //   flock    flock() fails with error number n
 //   trial    the trial file that a run writes first cannot be opened
 //   tick     SIGKILL at the n-th reading of the clock: any moment of the run
-//   told     SIGTERM when the n-th file in a folder *.part.* is opened, which staging creates
+//   told     SIGTERM when the n-th file *.part.* or in such a folder is opened: staging writes them
 //   finalize SIGSTOP before MPI_Finalize
 //   sum      the n-th MPI_Iallreduce in place, of floats, damages the first of them
 //   stuck    from the n-th MPI_Testall on, no operation is complete

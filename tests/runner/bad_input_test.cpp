@@ -78,13 +78,13 @@ TEST_F(BadInput, DamagedStagedCopyIsReplacedByItsSource) {
   keeps(config_that_keeps);
   ASSERT_EQ(shell(TRAINMARK " stage " + saved(config_that_keeps)).status, 0);
   for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
-    if (entry.path().filename() != "part-0.bin") continue;
+    if (entry.path().filename() != "pack-00000000") continue;
     std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::binary).put('?');
   }
   const Ended ended = run(keeps);
   expect(ended, kTargetMissed,
-         AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("differ from what was staged"),
-               HasSubstr(" instead, and the next run copies anew")));
+         AllOf(HasSubstr("pack-00000000: offset 0: "), HasSubstr("differ from what was staged"),
+               HasSubstr("; repaired from ")));
   // No reader ever got the damaged bytes.
   fs::remove_all(folder_ / "near");
   expect(run(keeps), kTargetMissed, Not(HasSubstr("differ")));
@@ -97,7 +97,7 @@ TEST_F(BadInput, StageVerifiesTheCopiesThatAreThere) {
   EXPECT_EQ(shell(stage + " --verify").status, 0);
   fs::path part;
   for (const auto& entry : fs::recursive_directory_iterator(folder_ / "near")) {
-    if (entry.path().filename() == "part-0.bin") part = entry.path();
+    if (entry.path().filename() == "pack-00000000") part = entry.path();
   }
   const auto flip = [&] {
     std::fstream(part, std::ios::in | std::ios::out | std::ios::binary).put('?');
@@ -110,7 +110,7 @@ TEST_F(BadInput, StageVerifiesTheCopiesThatAreThere) {
   EXPECT_EQ(shell(stage + " --verify").status, 0);
   flip();
   const Ended again = shell(stage + " --json -");
-  expect(again, 0, AllOf(HasSubstr("part-0.bin: offset 0: "), HasSubstr("; copied anew")));
+  expect(again, 0, AllOf(HasSubstr("pack-00000000: offset 0: "), HasSubstr("; copied anew")));
   EXPECT_EQ(shell(stage + " --verify").status, 0);
 }
 

@@ -33,21 +33,23 @@ std::int64_t staged_bytes(const fs::path& telemetry) {
   return bytes;
 }
 
-std::int64_t bytes_below(const fs::path& folder) {
-  std::int64_t bytes = 0;
+/// The packs below `folder` that are complete.
+std::int64_t packs_below(const fs::path& folder) {
+  std::int64_t packs = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
+    const std::string name = entry.path().filename().string();
+    packs += name.starts_with("pack-") && name.find(".part.") == std::string::npos ? 1 : 0;
   }
-  return bytes;
+  return packs;
 }
 
-TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
+TEST_F(LostStaging, LeavesWholePacksWithWhichTheNextRunGoesOn) {
   const Started job = start(outside::mpirun_with_stuck_file(2, last_image("data/train")) +
                             TRAINMARK " run " + saved(config()));
   ASSERT_TRUE(comes([this] {
-    // The folder is created after the record.
+    // The folder is created after the record. Rank 1 never finishes its last pack.
     return content(result("1.txt")).find("staging_start") != std::string::npos &&
-           fs::exists(folder_ / "near") && !fs::is_empty(folder_ / "near");
+           fs::exists(folder_ / "near") && packs_below(folder_ / "near") > 0;
   }));
   const pid_t victim = process_of(1);
   ASSERT_GT(victim, 0);
@@ -59,18 +61,19 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
     EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),
                                      HasSubstr("told to end by SIGTERM during staging")));
   }
-  for (const auto& entry : fs::directory_iterator(folder_ / "near")) {
-    EXPECT_THAT(entry.path().filename().string(), HasSubstr(".part."));
-  }
+  EXPECT_GT(packs_below(folder_ / "near"), 0);
   const Ended next = shell(mpirun(2) + TRAINMARK " run " + saved(config()));
   EXPECT_EQ(next.status, kTargetMissed) << next.err;
-  EXPECT_GE(staged_bytes(result("2.telemetry.json")), bytes_below(folder_ / "data/train"));
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+  // A run that finds nothing copies more.
+  ASSERT_EQ(shell(mpirun(2) + TRAINMARK " run " + saved(config())).status, kTargetMissed);
+  EXPECT_GT(staged_bytes(result("2.telemetry.json")), 0);
+  EXPECT_LT(staged_bytes(result("2.telemetry.json")), staged_bytes(result("3.telemetry.json")));
   // The staged copy equals the dataset: training ends with the same bits.
   json unstaged = config();
   unstaged["staging"]["mode"] = "stream";
   ASSERT_EQ(shell(mpirun(2) + TRAINMARK " run " + saved(unstaged)).status, kTargetMissed);
-  EXPECT_EQ(content(result("2.weights.h5")), content(result("3.weights.h5")));
+  EXPECT_EQ(content(result("2.weights.h5")), content(result("4.weights.h5")));
 }
 
 class LostCopies : public LostStaging {
@@ -115,7 +118,7 @@ TEST_F(LostCopies, AreRemovedByTheNextRunOnTheNode) {
 
 using StoppedStaging = LostCopies;
 
-TEST_F(StoppedStaging, LeavesNothingHalfDoneAndGoesOnWithTheSameCommand) {
+TEST_F(StoppedStaging, KeepsWhatIsCopiedAndGoesOnWithTheSameCommand) {
   const std::string stage = TRAINMARK " stage " + saved(config());
   const auto told = [&](int rank, int opening, int ranks) {
     return shell(mpirun(ranks) +
@@ -125,26 +128,33 @@ TEST_F(StoppedStaging, LeavesNothingHalfDoneAndGoesOnWithTheSameCommand) {
   };
   const Ended here = told(0, 1, 1);
   EXPECT_EQ(here.status, kStopped) << here.err;
-  EXPECT_THAT(here.err, HasSubstr("trainmark: stage: stopped by SIGTERM: the copy under way is "
-                                  "removed, whole ones are kept"));
+  EXPECT_THAT(here.err, HasSubstr("trainmark: stage: stopped by SIGTERM: what is copied stays, "
+                                  "and the same command goes on from there"));
   EXPECT_EQ(here.out, "");
-  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+  ASSERT_EQ(copies().size(), 1U);
+  EXPECT_EQ(copies()[0]["is_complete"], false);
+  EXPECT_EQ(copies()[0]["samples"], 0);
 
   const Ended other = told(1, 1, 2);
   EXPECT_EQ(other.status, kStopped) << other.err;
   EXPECT_THAT(other.err, HasSubstr("stopped by a signal to another rank"));
-  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+  EXPECT_GT(copies()[0]["samples"], 0);
 
-  // Later files belong to the validation set: the training set is complete by then.
-  std::size_t whole = 0;
-  for (int opening = 2; opening < 20 && whole != 1; ++opening) {
-    const Ended later = told(0, opening, 1);
+  // Each run copies a pack or more, until the validation set begins: the training set is complete
+  // by then.
+  for (int run = 0; run < 20 && copies().size() < 2; ++run) {
+    const auto packs = packs_below(folder_ / "near");
+    const Ended later = told(0, 2, 1);
     ASSERT_EQ(later.status, kStopped) << later.err;
-    whole = copies().size();
+    EXPECT_GT(packs_below(folder_ / "near") + std::ssize(copies()), packs + 1);
   }
-  EXPECT_EQ(whole, 1U);
-  ASSERT_EQ(shell(stage).status, 0);
-  EXPECT_EQ(copies().size(), 2U);
+  ASSERT_EQ(copies().size(), 2U);
+  const Ended rest = shell(stage + " --json -");
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  const json facts = json::parse(rest.out);
+  EXPECT_EQ(facts["train"]["source_reads"], 0);
+  EXPECT_GT(facts["validation"]["source_reads"], 0);
+  for (const json& copy : copies()) EXPECT_EQ(copy["is_complete"], true);
 }
 
 TEST_F(LostCopies, StayWhereTheyWereStagedAheadUntilTheyAreRemovedByHand) {

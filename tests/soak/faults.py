@@ -277,8 +277,8 @@ class CorruptedCopy(Fault):
         end = time.monotonic() + 10
         while time.monotonic() < end and not case.has_ended():
             for node in case.rng.sample(case.nodes, len(case.nodes)):
-                copies = sorted(path for path in case.scratch_on(node).glob("*/part-*.bin")
-                                if ".part." not in path.parent.name)
+                copies = sorted(path for path in case.scratch_on(node).glob("*/pack-*")
+                                if ".part." not in path.name + path.parent.name)
                 if copies:
                     path = case.rng.choice(copies)
                     place = flip_a_byte(path, case.rng)

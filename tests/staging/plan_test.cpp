@@ -41,12 +41,14 @@ TEST_F(StagingPlans, HoldTheWholePacksOfWhatANodeNeeds) {
   const PackList packs = list_packs(source, world_);
   const std::int64_t in_pack_2 = packs[2].first + 1;
   const StagingPlan found = plan(source, {{in_pack_2, in_pack_2 + 1}}, 1);
-  EXPECT_EQ(found.ranges, (Ranges{{packs[2].first, packs.last(2)}}));
+  EXPECT_EQ(found.packs, std::vector<std::int64_t>{2});
+  EXPECT_EQ(found.missing, found.packs);
   EXPECT_EQ(found.samples, packs.last(2) - packs[2].first);
   EXPECT_EQ(found.bytes, packs[2].bytes);
-  // Other samples of the same packs need no other copy; those of other packs do.
-  EXPECT_EQ(plan(source, {{in_pack_2, packs.last(2)}}, 1).identity, found.identity);
-  EXPECT_NE(plan(source, {{in_pack_2, packs.last(2) + 1}}, 1).identity, found.identity);
+  EXPECT_GT(found.bytes_to_write(), found.bytes);
+  EXPECT_EQ(found.bytes_to_write(), found.bytes_on_disk());
+  // Whatever is needed of the dataset is in the same folder.
+  EXPECT_EQ(plan(source, {{0, 1000}}, 1).directory, found.directory);
 }
 
 TEST_F(StagingPlans, ExamineEachSampleOnceInTheJobNotOnEachNode) {
@@ -59,34 +61,45 @@ TEST_F(StagingPlans, ExamineEachSampleOnceInTheJobNotOnEachNode) {
 
 TEST_F(StagingPlans, ShareOutWholePacksByBytes) {
   const MadeDataset source = MadeDataset::random(3000, 4000);
-  const PackList packs = list_packs(source, world_);
   const StagingPlan found = plan(source, {{0, 3000}}, 1);
-  ASSERT_EQ(std::ssize(found.shares), world_.size() + 1);
-  EXPECT_EQ(found.shares.front(), 0);
-  EXPECT_EQ(found.shares.back(), 3000);
   const std::int64_t largest = pack_bytes_for(source.total()) + 4000;
-  for (std::size_t rank = 0; rank + 1 < found.shares.size(); ++rank) {
-    const std::int64_t first = found.shares[rank], last = found.shares[rank + 1];
-    ASSERT_LT(first, 3000);
-    EXPECT_EQ(packs[packs.pack_of(first)].first, first);
-    std::int64_t bytes = 0;
-    for (std::int64_t i = first; i < last; ++i) bytes += source.bytes(i);
-    EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(found.bytes) / world_.size(),
-                static_cast<double>(largest));
+  for (const int ranks : {1, 2, 3, 7}) {
+    std::vector<std::int64_t> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::int64_t bytes = 0;
+      for (const std::int64_t number : share_of(*found.list, found.missing, ranks, rank)) {
+        bytes += (*found.list)[number].bytes;
+        all.push_back(number);
+      }
+      EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(found.bytes) / ranks,
+                  static_cast<double>(largest));
+    }
+    EXPECT_EQ(all, found.packs);
   }
 }
 
-TEST_F(StagingPlans, GiveNothingToRanksBeyondTheLastPack) {
-  const MadeDataset source({10, 20, 30});  // one pack
-  const StagingPlan found = plan(source, {{1, 2}}, 1);
-  EXPECT_EQ(found.samples, 3);
-  EXPECT_EQ(found.shares.front(), 0);
-  EXPECT_EQ(found.shares.back(), 3);
-  EXPECT_TRUE(std::is_sorted(found.shares.begin(), found.shares.end()));
+TEST_F(StagingPlans, ShareOutPacksOfNoBytesAndFewerPacksThanRanks) {
+  for (const std::vector<Pack>& packs : {std::vector<Pack>{{0, 0, 0}},
+                                         {{0, 100, 0}, {1, 0, 0}},
+                                         {{0, 0, 0}, {1, 3, 0}, {2, 0, 0}}}) {
+    const PackList list(packs, std::ssize(packs));
+    std::vector<std::int64_t> all, expected;
+    for (std::int64_t number = 0; number < list.count(); ++number) expected.push_back(number);
+    for (int rank = 0; rank < 5; ++rank) {
+      for (const std::int64_t number : share_of(list, expected, 5, rank)) all.push_back(number);
+    }
+    EXPECT_EQ(all, expected);
+  }
+}
+
+TEST_F(StagingPlans, HoldNothingWhereNothingIsNeeded) {
+  const MadeDataset source({10, 20, 30});
   const StagingPlan nothing = plan(source, {}, 1);
   EXPECT_EQ(nothing.samples, 0);
   EXPECT_EQ(nothing.bytes, 0);
-  EXPECT_EQ(std::ssize(nothing.shares), world_.size() + 1);
+  EXPECT_TRUE(nothing.packs.empty());
+  EXPECT_EQ(nothing.bytes_to_write(), 0);
+  EXPECT_EQ(plan(source, {{1, 2}}, 1).samples, 3);  // one pack
 }
 
 /// Files as an archive leaves them: equal sizes, and times of whole seconds.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "runner/communicator.h"
 #include "runner/pretend_nodes.h"
 #include "staging/dataset/dataset.h"
+#include "staging/pack_store.h"
 #include "staging/stage.h"
 
 namespace staging {
@@ -129,6 +131,35 @@ class StagingOnRanks : public testing::Test {
   std::unique_ptr<base::TemporaryDirectory> folder_;
   std::string root_;
 };
+
+/// The files of a set's packs, sorted.
+inline std::vector<std::string> pack_files(const std::string& set) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(set)) {
+    if (number_of_pack_file(entry.path().filename().string())) {
+      found.push_back(entry.path().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// Overwrites all samples of a pack.
+inline void overwrite_samples_of(const std::string& set, std::int64_t number) {
+  const PackStore store = PackStore::of(set);
+  const std::int64_t bytes =
+      check_trailer(dataset::File(store.path(number)), store.name(number)).bytes;
+  std::fstream file(store.path(number), std::ios::in | std::ios::out | std::ios::binary);
+  for (std::int64_t i = 0; i < bytes; ++i) file.put('?');
+}
+
+/// Overwrites all samples of a set.
+inline void overwrite_samples(const std::string& set) {
+  for (const std::string& path : pack_files(set)) {
+    overwrite_samples_of(set,
+                         *number_of_pack_file(std::filesystem::path(path).filename().string()));
+  }
+}
 
 /// Runs `damage` on rank 0 only, between barriers.
 template <class Damage>

@@ -69,6 +69,8 @@ TEST_F(StagingOnRanks, PlansAllSetsWithoutWriting) {
   const PackList packs = list_packs(*source, world_);
   EXPECT_EQ(plan["train"]["samples"], packs.last(packs.pack_of(59)));
   EXPECT_EQ(plan["validation"]["samples"], 100 - packs[packs.pack_of(60)].first);
+  EXPECT_EQ(plan["train"]["packs"], packs.pack_of(59) + 1);
+  EXPECT_EQ(plan["train"]["missing_packs"], packs.pack_of(59) + 1);
   EXPECT_EQ(plan["fits"], true);
   EXPECT_FALSE(fs::exists(directory(topology)));
   EXPECT_EQ(source->reads, 0);

@@ -195,7 +195,7 @@ TEST_F(ClickDataOnRanks, ReadsTheSourceOfACopyThatWasDamaged) {
   const auto expected = everything(data);
   if (topology.is_node_leader()) {
     for (const auto& entry : fs::recursive_directory_iterator(root_ + "/node0")) {
-      if (entry.path().extension() != ".bin") continue;
+      if (!entry.path().filename().string().starts_with("pack-")) continue;
       std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(1000);
       file.put('\x7f');
