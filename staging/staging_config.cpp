@@ -49,7 +49,7 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
   config.afterwards = keep ? Afterwards::kKeep : Afterwards::kRemove;
   const bool verify = section.optional<bool>(
-      "verify", false, "read a copy that is there in full, and copy anew if it is damaged");
+      "verify", false, "read a copy that is there in full, and copy its damaged packs anew");
   config.reuse = verify ? Reuse::kVerified : Reuse::kUnread;
   return config;
 }
