@@ -9,21 +9,13 @@
 #include <vector>
 
 #include "staging/dataset/h5_chunks.h"
+#include "staging/dataset/h5_numbers.h"
 #include "staging/dataset/h5_storage.h"
 
 namespace dataset {
 
 /// Whether these bytes of a file, its first ones or all, have HDF5's signature where it may be.
 bool is_h5(std::span<const std::byte> bytes);
-
-/// The element type of an array. kOther: not a number of a supported size.
-struct H5Number {
-  enum class Kind { kSigned, kUnsigned, kFloat, kOther };
-  Kind kind = Kind::kOther;
-  std::size_t bytes = 0;  ///< 1, 2, 4 or 8; kFloat: not 1
-  std::endian order = std::endian::little;
-  bool is_float() const { return kind == Kind::kFloat && bytes >= sizeof(float); }
-};
 
 /// The location of an array's values.
 struct StoredArray {

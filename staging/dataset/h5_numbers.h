@@ -1,6 +1,7 @@
 // Stored numbers of any kind as doubles.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +9,16 @@
 #include <limits>
 #include <span>
 
-#include "staging/dataset/h5_array.h"
-
 namespace dataset {
+
+/// The element type of an array. kOther: not a number of a supported size.
+struct H5Number {
+  enum class Kind { kSigned, kUnsigned, kFloat, kOther };
+  Kind kind = Kind::kOther;
+  std::size_t bytes = 0;  ///< 1, 2, 4 or 8; kFloat: not 1
+  std::endian order = std::endian::little;
+  bool is_float() const { return kind == Kind::kFloat && bytes >= sizeof(float); }
+};
 
 template <class Stored>
 Stored stored_as(const std::byte* from) {
