@@ -137,16 +137,16 @@ std::string PackStore::path(std::int64_t number) const {
   return folder_ + "/" + pack_file_name(number);
 }
 
-std::vector<bool> PackStore::have() const {
+std::vector<bool> PackStore::have(std::string* damage) const {
   std::vector<bool> found(static_cast<std::size_t>(record_.packs));
   for_each_name(folder_, [&](const std::string& file_name) {
     const auto number = number_of_pack_file(file_name);
     if (!number || is_unfinished(file_name) || *number >= record_.packs) return;
     try {
-      check_trailer(dataset::File(path(*number)), name(*number));
+      read_pack_index(dataset::File(path(*number)), name(*number));
       found[static_cast<std::size_t>(*number)] = true;
-    } catch (const base::DataError&) {
-      // It is copied anew, in its place.
+    } catch (const base::DataError& e) {
+      if (damage != nullptr) *damage = e.what();  // it is copied anew, in its place
     }
   });
   return found;

@@ -33,8 +33,9 @@ class PackStore {
   std::string path(std::int64_t number) const;
   PackName name(std::int64_t number) const { return {set_, number}; }
 
-  /// Which packs are there, by names, sizes and trailers. Throws SystemError.
-  std::vector<bool> have() const;
+  /// Which packs are there, by names, sizes, trailers and the places of their samples. `damage`
+  /// receives what is wrong with one that is there and is none. Throws SystemError.
+  std::vector<bool> have(std::string* damage = nullptr) const;
   /// Reads a pack in full. Returns what is damaged, with path and offset; "" if it is whole.
   std::string find_damage(std::int64_t number) const;
   /// Removes what writers that have died left unfinished.

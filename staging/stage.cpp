@@ -156,9 +156,10 @@ std::vector<std::int64_t> damaged_packs(const StagingPlan& plan, base::Activity&
 /// Looks again at what is missing, since its last user may have removed a set since it was planned.
 Existing look_at(StagingPlan& plan, Reuse reuse, base::Activity& activity) {
   auto use = use_set(plan.directory, plan.identity);
-  plan.missing = missing_packs(plan.directory, plan.identity, plan.packs);
+  std::string damage;
+  plan.missing = missing_packs(plan.directory, plan.identity, plan.packs, &damage);
   if (!use) return {};
-  Existing found{std::make_shared<FolderUse>(std::move(*use)), ""};
+  Existing found{std::make_shared<FolderUse>(std::move(*use)), damage};
   if (reuse == Reuse::kVerified) {
     const auto damaged = damaged_packs(plan, activity, found.damage);
     plan.missing.insert(plan.missing.end(), damaged.begin(), damaged.end());

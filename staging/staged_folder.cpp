@@ -240,10 +240,11 @@ FolderUse begin_set(const std::string& directory, const SetRecord& record) {
 }
 
 std::vector<std::int64_t> missing_packs(const std::string& directory, const std::string& identity,
-                                        const std::vector<std::int64_t>& packs) {
+                                        const std::vector<std::int64_t>& packs,
+                                        std::string* damage) {
   const auto use = use_set(directory, identity);
   if (!use) return packs;
-  const std::vector<bool> have = PackStore::of(directory).have();
+  const std::vector<bool> have = PackStore::of(directory).have(damage);
   std::vector<std::int64_t> missing;
   for (const std::int64_t number : packs) {
     if (number >= std::ssize(have) || !have[static_cast<std::size_t>(number)]) {

@@ -23,9 +23,10 @@ std::optional<FolderUse> use_set(const std::string& directory, const std::string
 FolderUse begin_set(const std::string& directory, const SetRecord& record);
 
 /// Those of `packs` that are not in the set of this identity in `directory` (PackStore::have()):
-/// all if there is no such set that only this user can change.
+/// all if there is no such set that only this user can change. `damage` as in PackStore::have().
 std::vector<std::int64_t> missing_packs(const std::string& directory, const std::string& identity,
-                                        const std::vector<std::int64_t>& packs);
+                                        const std::vector<std::int64_t>& packs,
+                                        std::string* damage = nullptr);
 
 /// Keeps the set for later runs: from now on only remove_all_unused() deletes it. Throws DataError,
 /// SystemError.

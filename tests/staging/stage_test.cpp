@@ -133,8 +133,13 @@ TEST_F(StagingOnRanks, CopiesOnlyThePacksThatAreNotWhole) {
   const PackList packs = list_packs(*source, world_);
   ASSERT_GE(packs.count(), 2);
   const std::string set = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep).directory;
-  const auto expect_copied_again = [&](std::int64_t number) {
+  const auto expect_copied_again = [&](std::int64_t number, bool is_told = true) {
     const Copied staged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
+    if (world_.rank() == 0 && is_told) {
+      EXPECT_THAT(staged.data->take_remarks(),
+                  testing::ElementsAre(testing::AllOf(HasSubstr(pack_file_name(number)),
+                                                      testing::EndsWith("; copied anew"))));
+    }
     EXPECT_EQ(staged.facts["reused_nodes"], 0);
     EXPECT_EQ(staged.facts["source_reads"], packs.last(number) - packs[number].first);
     for (const std::int64_t i : {0, 49}) {
@@ -144,13 +149,20 @@ TEST_F(StagingOnRanks, CopiesOnlyThePacksThatAreNotWhole) {
   on_leader(world_, [&] { fs::resize_file(pack_files(set).front(), 10); });
   expect_copied_again(0);
   on_leader(world_, [&] { fs::remove(pack_files(set).back()); });
-  expect_copied_again(packs.count() - 1);
-  on_leader(world_, [&] {
-    const std::string path = pack_files(set).front();
-    std::fstream pack(path, std::ios::in | std::ios::out | std::ios::binary);
-    pack.seekp(static_cast<std::streamoff>(fs::file_size(path)) - 20);
-    pack.put('!');
-  });
+  expect_copied_again(packs.count() - 1, false);
+  const auto flip = [&](std::int64_t before_end) {
+    on_leader(world_, [&] {
+      const std::string path = pack_files(set).front();
+      std::fstream pack(path, std::ios::in | std::ios::out | std::ios::binary);
+      pack.seekg(static_cast<std::streamoff>(fs::file_size(path)) - before_end);
+      const int byte = pack.peek();
+      pack.seekp(static_cast<std::streamoff>(fs::file_size(path)) - before_end);
+      pack.put(static_cast<char>(byte ^ 1));
+    });
+  };
+  flip(20);  // in the trailer
+  expect_copied_again(0);
+  flip(70);  // among the places of the samples
   expect_copied_again(0);
 }
 
