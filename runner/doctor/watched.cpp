@@ -61,6 +61,11 @@ void write_all(int to, std::string_view text) {
   const Reporter reporter(report.to.get(), own_stderr.get());
   try {
     status = work(reporter);
+    // The parent's stream has none of this child's output, so only the child can see it lost.
+    std::cout << std::flush;
+    if (!std::cout || std::ferror(stdout) != 0) {
+      throw base::SystemError("standard output: cannot be written");
+    }
   } catch (const std::exception& e) {
     const base::Failure failure = base::failure_of(e);
     status = static_cast<int>(failure.code);

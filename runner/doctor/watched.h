@@ -32,7 +32,8 @@ struct Outcome {
   std::string complaints;  ///< stderr output before give_back_stderr()
 };
 
-/// Runs `work`, which returns an exit status, in a child. A child that stays in one stage for
+/// Runs `work`, which returns an exit status, in a child. If standard output cannot be written, the
+/// child says so and the status is that of a SystemError. A child that stays in one stage for
 /// longer than `patience_s` is killed, as is one whose parent dies. Throws SystemError if no child
 /// can be started.
 Outcome run_watched(const std::function<int(const Reporter&)>& work, double patience_s);

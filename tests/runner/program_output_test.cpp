@@ -100,7 +100,9 @@ TEST_F(ProgramTest, EndsWithFourIfWhatItPrintsIsLost) {
        {std::string("--version"), std::string("--help"), std::string("run --help"),
         "config " + config(), std::string("system"), std::string("system --json -"),
         "run --dry-run " + config(), "run --dry-run --json - " + config(), "run " + config(),
-        std::string("bench toy"), std::string("completion bash"), std::string("man run")}) {
+        std::string("bench toy"), std::string("completion bash"), std::string("man run"),
+        std::string("doctor --schema"), std::string("doctor --quick"),
+        std::string("doctor --quick --json -")}) {
     const Ended full = shell("{ " TOY_PROGRAM " " + arguments + " >/dev/full; }");
     EXPECT_EQ(full.status, 4) << arguments;
     EXPECT_THAT(full.err, HasSubstr("trainmark: standard output: cannot be written\n"))
