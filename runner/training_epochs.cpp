@@ -56,11 +56,14 @@ bool TrainingEpochs::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_s
     const double first_epoch_num = 1.0 + run_.epochs_done();
     const double count =
         static_cast<double>(last - run_.at.steps_in_epoch) / static_cast<double>(steps);
-    run_.log.block_start(first_epoch_num, count);
+    // Before an evaluation that is due on resuming nothing is left to train, and the rules want
+    // blocks of more than 0 epochs.
+    const bool is_block = last > run_.at.steps_in_epoch;
+    if (is_block) run_.log.block_start(first_epoch_num, count);
     if (!train_until(epoch_num, last)) return false;
     run_.outcome.epochs = run_.epochs_done();
     const bool is_open = last < due || evaluate();
-    run_.log.block_stop(first_epoch_num, count);
+    if (is_block) run_.log.block_stop(first_epoch_num, count);
     if (is_open && run_.at.steps_in_epoch == steps) break;
     if (!leave_block(is_open)) {
       log_epoch(epoch_num);

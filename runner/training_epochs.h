@@ -20,7 +20,8 @@ class TrainingEpochs {
  private:
   /// The block of epochs between evaluations. Returns false if the run is over.
   bool run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num);
-  /// An epoch with evaluations inside it; each part is a block. Returns false if the run is over.
+  /// An epoch with evaluations inside it; each part in which steps are left is a block. Returns
+  /// false if the run is over.
   bool run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps);
   /// Returns false if the run is over. `is_open`: the last evaluation did not end the run.
   bool leave_block(bool is_open);

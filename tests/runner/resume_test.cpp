@@ -271,6 +271,9 @@ TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
   EXPECT_EQ(evaluations_text(resumed), evaluations_text(undisturbed));
   EXPECT_EQ(resumed.epochs, 8);
   for (const json& record : bench.lines.records) {
+    if (record["key"] == "block_start") {
+      EXPECT_GT(record["metadata"]["epoch_count"], 0.0) << record;
+    }
     const bool is_rate = record["key"] == "learning_rate" || record["key"] == "throughput";
     if (is_rate) {
       EXPECT_GT(record["value"], 0.0) << record;
@@ -282,6 +285,56 @@ TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Evaluations, StoppedRun,
                          testing::Combine(testing::Values(1, 3, 5),
                                           testing::Values(4, 6, 10, 19, 80)));
+
+/// Records of blocks, epochs and evaluations with their numbers.
+std::vector<std::string> intervals_of(const Bench& from) {
+  std::vector<std::string> all;
+  for (const json& record : from.lines.records) {
+    const std::string key = record["key"];
+    json metadata = record["metadata"];
+    const bool is_of_an_interval = key.starts_with("block_") || key.starts_with("epoch_") ||
+                                   (key.starts_with("eval_") && metadata.contains("epoch_num"));
+    if (!is_of_an_interval) continue;
+    metadata.erase("file");
+    metadata.erase("lineno");
+    all.push_back(key + metadata.dump());
+  }
+  return all;
+}
+
+/// Epochs of ten steps with five evaluations; a signal comes during step `steps`, after which one
+/// is due.
+class StoppedBeforeEvaluation : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(StoppedBeforeEvaluation, GoesOnWithItOutsideABlock) {
+  const std::int64_t steps = GetParam();
+  const json evaluation = {{"per_epoch", 5}};
+  Bench plain(json{{"evaluation", evaluation}});
+  plain.run();
+  Bench bench(json{{"evaluation", evaluation}, {"checkpoint", {{"every_steps", steps}}}});
+  bench.script.at_step = [&](std::int64_t step) {
+    if (step == steps) bench.stop = StopSignal::kTerminate;
+  };
+  ASSERT_EQ(bench.run().status, RunStatus::kStopped);
+  bench.stop = StopSignal::kNone;
+  bench.script.at_step = nullptr;
+  const ResumePoint point = bench.open();
+  bench.run(&point);
+  EXPECT_EQ(bench.values, plain.values);
+  if (bench.world.rank() != 0) return;
+  // The records of the whole run from this evaluation on, without the end of the block before it.
+  const std::vector<std::string> all = intervals_of(plain), resumed = intervals_of(bench);
+  constexpr std::size_t kBlock = 5;  // start, three records of an evaluation, stop
+  const auto due = all.begin() + 1 + static_cast<std::ptrdiff_t>(steps / 2 * kBlock - kBlock + 1);
+  std::vector<std::string> expected = {all.front()};
+  expected.insert(expected.end(), due, due + 3);
+  EXPECT_THAT(*(due + 3), testing::StartsWith("block_stop"));
+  expected.insert(expected.end(), due + 4, all.end());
+  EXPECT_EQ(resumed, expected);
+}
+
+// Within the first epoch, and at its end.
+INSTANTIATE_TEST_SUITE_P(Steps, StoppedBeforeEvaluation, testing::Values(4, 10));
 
 TEST(Resume, SavesAStoppedRunWithoutScheduleWhereTheSignalAsksForIt) {
   for (const auto& [signal, saved] :
