@@ -51,14 +51,16 @@ std::optional<CheckpointFile> parse_name(std::string_view name, std::string_view
   return CheckpointFile{"", *number, *steps};
 }
 
-/// Names in the folder; empty if it does not exist.
+/// Names in the folder; empty if there is no such folder.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     names.push_back(it->path().filename().string());
   }
-  if (error && error != std::errc::no_such_file_or_directory) {
+  const bool is_none =
+      error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_none) {
     throw base::system_error("cannot list " + folder, error.value());
   }
   return names;
@@ -84,6 +86,24 @@ std::vector<std::string> newest_first(const std::string& folder) {
   for (CheckpointFile& file : list_checkpoints(folder)) paths.push_back(std::move(file.path));
   std::reverse(paths.begin(), paths.end());
   return paths;
+}
+
+/// What a path is that leads to no checkpoint.
+const char* found_in_place_of_checkpoint(const fs::file_status& status) {
+  switch (status.type()) {
+    case fs::file_type::not_found:
+    case fs::file_type::none:
+      return "nothing";
+    case fs::file_type::fifo:
+      return "a pipe";
+    case fs::file_type::socket:
+      return "a socket";
+    case fs::file_type::character:
+    case fs::file_type::block:
+      return "a device";
+    default:
+      return "none";
+  }
 }
 
 }  // namespace
@@ -140,7 +160,7 @@ std::vector<std::string> resume_candidates(const std::string& path) {
   throw base::DataError(fmt::format(
       "--resume: {}: expected a checkpoint or a folder of checkpoints, found {}; a run begins "
       "without --resume",
-      path, fs::exists(status) ? "none" : "nothing"));
+      path, found_in_place_of_checkpoint(status)));
 }
 
 std::int64_t next_checkpoint_number(const std::string& folder) {

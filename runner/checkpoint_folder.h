@@ -18,7 +18,7 @@ struct CheckpointFile {
 /// "<folder>/checkpoint_0007_step_1200.h5"
 std::string checkpoint_path(const std::string& folder, std::int64_t number, std::int64_t steps);
 
-/// Sorted by number; empty if the folder does not exist. Unfinished files (.part) do not count.
+/// Sorted by number; empty if there is no such folder. Unfinished files (.part) do not count.
 /// Throws SystemError.
 std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
 

@@ -2,6 +2,7 @@
 #include "runner/checkpoint_folder.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <limits>
@@ -123,6 +124,25 @@ TEST_F(CheckpointFolder, SaysWhereItFoundNone) {
   EXPECT_THAT(
       base::thrown_message<base::DataError>([&] { resume_candidates(absent); }),
       HasSubstr(absent + ": expected a checkpoint or a folder of checkpoints, found nothing"));
+}
+
+TEST_F(CheckpointFolder, SaysWhatIsNeitherCheckpointNorFolder) {
+  const std::string pipe = folder() + "/w.h5";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& [path, kind] :
+       {std::pair{pipe, "a pipe"}, {std::string("/dev/zero"), "a device"}}) {
+    EXPECT_THAT(list_checkpoints(path), IsEmpty());
+    EXPECT_THAT(
+        base::thrown_message<base::DataError>([&, p = path] { resume_candidates(p); }),
+        HasSubstr(path + ": expected a checkpoint or a folder of checkpoints, found " + kind));
+  }
+}
+
+TEST_F(CheckpointFolder, PassesOverAFileNamedLikeARunsFolder) {
+  const std::string saved = put(1, 10, "result_1.checkpoints");
+  folder_.write("result_2.checkpoints", "x");
+  EXPECT_THAT(saved_runs(folder()), ElementsAre(folder() + "/result_1.checkpoints"));
+  EXPECT_THAT(resume_candidates(folder()), ElementsAre(saved));
 }
 
 }  // namespace

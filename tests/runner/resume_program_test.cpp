@@ -1,5 +1,6 @@
 // Tests of saving and resuming from outside: signals, exit codes, messages, full disks.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <limits>
@@ -277,6 +278,16 @@ TEST_F(ResumeProgram, FindsNothingToResume) {
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err,
               HasSubstr("expected a checkpoint or a folder of checkpoints, found nothing"));
+  const std::string pipe = (folder_ / "w.h5").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& [path, kind] :
+       {std::pair{pipe, "a pipe"}, std::pair{std::string("/dev/zero"), "a device"}}) {
+    const Ended refused = toy("run " + config() + " --resume " + path);
+    EXPECT_EQ(refused.status, 3);
+    EXPECT_THAT(
+        refused.err,
+        HasSubstr(path + ": expected a checkpoint or a folder of checkpoints, found " + kind));
+  }
   EXPECT_FALSE(fs::exists(folder_ / "results"));
 }
 
