@@ -18,8 +18,8 @@ std::vector<fs::path> with_side_files(const std::vector<fs::path>& logs) {
   std::set<fs::path> folders;
   for (const fs::path& log : logs) {
     files.push_back(log);
-    for (const char* const ending :
-         {".telemetry.json", ".trace.json", ".config.json", ".live.json"}) {
+    for (const char* const ending : {".telemetry.json", ".trace.json", ".config.json", ".live.json",
+                                     ".weights.h5", ".checkpoints"}) {
       files.push_back(fs::path(log).replace_extension(ending));
     }
     folders.insert(full_path(log).parent_path());

@@ -21,8 +21,9 @@ struct OutputFile {
 using base::refuse_to_overwrite;
 using base::require_files;
 
-/// The logs and what is read with them: telemetry, trace, configuration and live status of each,
-/// the factor and summary of their folders, and the descriptions of their submissions.
+/// The logs and what must not be overwritten with them: telemetry, trace, configuration, live
+/// status, weights and checkpoints of each, the factor and summary of their folders, and the
+/// descriptions of their submissions.
 std::vector<std::filesystem::path> with_side_files(const std::vector<std::filesystem::path>& logs);
 
 /// Flushes `out`. Throws SystemError if something could not be printed.

@@ -208,9 +208,10 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
     throw ConfigError("status: --json tells once; expected no --follow with it");
   }
   require_files({{"--json", options.json}, {"--openmetrics", options.openmetrics}});
+  const auto read = with_side_files({options.paths.begin(), options.paths.end()});
   for (const std::string& file : {options.json, options.openmetrics}) {
     if (file.empty() || file == kStandardOutput) continue;
-    refuse_to_overwrite(file, {options.paths.begin(), options.paths.end()});
+    refuse_to_overwrite(file, read);
   }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
   LiveRuns all(options.paths);

@@ -110,9 +110,12 @@ TEST(Analyze, WritesOneJsonDocumentAndNothingElseToStandardOutput) {
 TEST(Analyze, WritesNoFileOverOneThatIsReadWithALog) {
   const base::TemporaryDirectory folder;
   folder.write("us/results/box/resnet/result_1.txt", golden::ten_seconds_log());
-  for (const char* name : {"us/results/box/resnet/result_1.telemetry.json",
-                           "us/results/box/resnet/result_1.config.json",
-                           "us/results/box/resnet/scaling.json", "us/systems/box.json"}) {
+  for (const char* name :
+       {"us/results/box/resnet/result_1.telemetry.json",
+        "us/results/box/resnet/result_1.config.json", "us/results/box/resnet/result_1.trace.json",
+        "us/results/box/resnet/result_1.live.json", "us/results/box/resnet/result_1.weights.h5",
+        "us/results/box/resnet/result_1.checkpoints/checkpoint_0001_step_2.h5",
+        "us/results/box/resnet/scaling.json", "us/systems/box.json"}) {
     const std::string path = folder.write(name, "{}");
     AnalyzeOptions options = analyzing({folder.path().string()});
     options.json = path;

@@ -322,6 +322,8 @@ TEST(Check, NeverOverwritesALog) {
   CheckOptions options = reading({folder.write("result_1.txt", good_log())});
   options.json = options.paths[0];
   EXPECT_THAT(refusal(options), HasSubstr("is one of the files"));
+  options.json = folder.write("result_1.weights.h5", "weights");
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the files"));
 }
 
 TEST(Check, NeverOverwritesRulesNorWritesTwoThingsIntoOneFile) {

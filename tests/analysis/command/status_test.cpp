@@ -324,6 +324,21 @@ TEST_F(Status, RefusesAFileThatIsNoLog) {
               HasSubstr("result_1.txt: expected lines with ':::MLLOG ', found none"));
 }
 
+TEST_F(Status, WritesNoFileOverOneThatBelongsToALog) {
+  write("result_1.txt", unfinished());
+  const std::string log = (folder_.path() / "results/box/cosmoflow/result_1.txt").string();
+  for (const char* const ending : {".live.json", ".weights.h5", ".checkpoints/owner.lock"}) {
+    const std::string path =
+        folder_.write(std::string("results/box/cosmoflow/result_1") + ending, "{}");
+    options_.paths = {log};
+    options_.openmetrics = path;
+    std::ostringstream out;
+    EXPECT_THROW(status(options_, {clock_, {}, false}, out, people_, 100), base::ConfigError)
+        << ending;
+    EXPECT_EQ(base::content(path), "{}") << ending;
+  }
+}
+
 TEST_F(Status, SaysWhatItCouldNotRead) {
   write("result_1.txt", unfinished());
   json told = live(getpid());
