@@ -8,12 +8,14 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/audit_rules.h"
 #include "analysis/facts.h"
 #include "analysis/facts_of_log.h"
 #include "analysis/find_logs.h"
 #include "analysis/log_file.h"
 #include "analysis/run_settings.h"
 #include "analysis/telemetry_file.h"
+#include "runner/base/error.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::history {
@@ -46,10 +48,20 @@ std::map<std::string, std::string> logged_settings(const RunFacts& facts) {
   return settings;
 }
 
+/// Throws DataError for a file that is no log. An empty one is the log of a run that has just
+/// begun.
+void require_log(const ParsedLog& log, const fs::path& path) {
+  if (log.records > 0 || log.bytes == 0) return;
+  const auto why = std::ranges::find(log.findings, audit_rule(Rule::kNoRecords).id, &Finding::rule);
+  throw base::DataError(path.string() + ": " + (why == log.findings.end() ? "" : why->text));
+}
+
 }  // namespace
 
 ReadRun read_past_run(const fs::path& log, const std::string& name) {
-  const RunFacts facts = facts_of(parse_log(log));
+  const ParsedLog parsed = parse_log(log);
+  require_log(parsed, log);
+  const RunFacts facts = facts_of(parsed);
   ReadRun read;
   PastRun& run = read.run;
   run.log = name;

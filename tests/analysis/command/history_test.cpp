@@ -131,6 +131,10 @@ TEST_F(History, SaysWhatItCouldNotRead) {
   folder_.write("box/cosmoflow/result_2.config.json", "{");
   EXPECT_THAT(run(ExitCode::kIncomplete), HasSubstr("result_1.txt"));
   EXPECT_THAT(people_.str(), HasSubstr("result_2.config.json"));
+  folder_.write("box/cosmoflow/result_1.txt", "no log\n");
+  EXPECT_THAT(run(ExitCode::kIncomplete), HasSubstr("No such run."));
+  EXPECT_THAT(people_.str(),
+              HasSubstr("result_1.txt: expected lines with ':::MLLOG ', found none in 1 lines"));
 }
 
 TEST_F(History, RefusesWhatCannotBe) {

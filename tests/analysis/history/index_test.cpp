@@ -194,6 +194,21 @@ TEST_F(HistoryIndex, TellsOfWhatCannotBeReadAndKeepsTheRest) {
   EXPECT_THAT(find(), ElementsAre("box/cosmoflow/result_1.txt"));
 }
 
+TEST_F(HistoryIndex, KeepsNoRunOfAFileThatIsNoLog) {
+  write("box/cosmoflow/result_1.txt", 1);
+  write("box/cosmoflow/result_2.txt", 2);
+  folder_.write("box/cosmoflow/result_3.txt", "");  // a run that has just begun
+  EXPECT_EQ(update().read, 3);
+  folder_.write("box/cosmoflow/result_2.txt", std::string(100000, '\0'));
+  const Update second = update();
+  EXPECT_EQ(second.read, 0);
+  EXPECT_EQ(second.kept, 2);
+  EXPECT_THAT(
+      second.problems,
+      ElementsAre(testing::HasSubstr("result_2.txt: expected lines with ':::MLLOG ', found ")));
+  EXPECT_THAT(find(), ElementsAre("box/cosmoflow/result_1.txt", "box/cosmoflow/result_3.txt"));
+}
+
 TEST_F(HistoryIndex, NeverReplacesWhatIsNoIndex) {
   write("box/cosmoflow/result_1.txt", 1);
   const fs::path log = folder_.path() / "box/cosmoflow/result_1.txt";
