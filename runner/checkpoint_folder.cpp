@@ -2,6 +2,7 @@
 #include "runner/checkpoint_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/result_files.h"
 
 namespace runner {
@@ -88,22 +90,12 @@ std::vector<std::string> newest_first(const std::string& folder) {
   return paths;
 }
 
-/// What a path is that leads to no checkpoint.
-const char* found_in_place_of_checkpoint(const fs::file_status& status) {
-  switch (status.type()) {
-    case fs::file_type::not_found:
-    case fs::file_type::none:
-      return "nothing";
-    case fs::file_type::fifo:
-      return "a pipe";
-    case fs::file_type::socket:
-      return "a socket";
-    case fs::file_type::character:
-    case fs::file_type::block:
-      return "a device";
-    default:
-      return "none";
-  }
+/// What is at a path that leads to no checkpoint.
+std::string found_in_place_of_checkpoint(const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0) return "nothing";
+  return S_ISREG(there.st_mode) || S_ISDIR(there.st_mode) ? "none"
+                                                          : base::kind_in_words(there.st_mode);
 }
 
 }  // namespace
@@ -160,7 +152,7 @@ std::vector<std::string> resume_candidates(const std::string& path) {
   throw base::DataError(fmt::format(
       "--resume: {}: expected a checkpoint or a folder of checkpoints, found {}; a run begins "
       "without --resume",
-      path, found_in_place_of_checkpoint(status)));
+      path, found_in_place_of_checkpoint(path)));
 }
 
 std::int64_t next_checkpoint_number(const std::string& folder) {

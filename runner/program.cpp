@@ -23,6 +23,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/base/output_options.h"
 #include "runner/base/printable.h"
 #include "runner/launch/launcher.h"
 #include "runner/mpi_timeout.h"
@@ -90,9 +91,12 @@ int fail(ExitCode code, const std::string& message) {
 
 /// `status`, unless something that was printed got lost.
 int after_output(int status) {
-  std::cout << std::flush;
-  if (std::cout && std::ferror(stdout) == 0) return status;
-  return fail(ExitCode::kSystem, "standard output: cannot be written");
+  try {
+    base::end_output(std::cout);
+    return status;
+  } catch (const base::SystemError& e) {
+    return fail(e.code(), e.what());
+  }
 }
 
 class CommandLine {

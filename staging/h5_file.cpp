@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -56,29 +57,31 @@ class H5Part final : public dataset::H5Storage {
 
   std::int64_t size() const override { return size_; }
 
+  /// What lies beyond the end is read as zeros.
   void read(std::int64_t offset, std::span<std::byte> out) override {
     std::fill(out.begin(), out.end(), std::byte{0});
     attempt([&] {
-      transfer(offset, out, "read failed", [&](std::byte* to, std::size_t bytes, off_t at) {
-        return ::pread(file_.get(), to, bytes, at);
-      });
+      while (!out.empty()) {
+        const ssize_t got = ::pread(file_.get(), out.data(), out.size(), offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw base::system_error(path_ + ": read failed", errno);
+        if (got == 0) return;
+        out = out.subspan(static_cast<std::size_t>(got));
+        offset += got;
+      }
     });
   }
 
   void write(std::int64_t offset, std::span<const std::byte> bytes) override {
-    size_ = std::max(size_, offset + static_cast<std::int64_t>(bytes.size()));
-    attempt([&] {
-      transfer(offset, bytes, "write failed",
-               [&](const std::byte* from, std::size_t count, off_t at) {
-                 return ::pwrite(file_.get(), from, count, at);
-               });
-    });
+    size_ = std::max(size_, offset + std::ssize(bytes));
+    attempt([&] { write_at(file_, path_, offset, bytes); });
   }
 
   void resize(std::int64_t size) override {
     size_ = size;
     attempt([&] {
-      if (::ftruncate(file_.get(), size) != 0) fail(size, "cannot be given this size");
+      if (::ftruncate(file_.get(), size) == 0) return;
+      throw base::system_error(fmt::format("{}: cannot have {} bytes", path_, size), errno);
     });
   }
 
@@ -87,23 +90,6 @@ class H5Part final : public dataset::H5Storage {
   }
 
  private:
-  [[noreturn]] void fail(std::int64_t offset, const char* what) const {
-    throw base::system_error(fmt::format("{}: offset {}: {}", path_, offset, what), errno);
-  }
-
-  /// Moves all bytes, or those that the file has.
-  template <class Bytes, class Call>
-  void transfer(std::int64_t offset, Bytes bytes, const char* what, const Call& call) const {
-    while (!bytes.empty()) {
-      const ssize_t moved = call(bytes.data(), bytes.size(), offset);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved < 0) fail(offset, what);
-      if (moved == 0) return;
-      bytes = bytes.subspan(static_cast<std::size_t>(moved));
-      offset += moved;
-    }
-  }
-
   template <class Call>
   void attempt(const Call& call) {
     if (has_failed_) return;
@@ -126,7 +112,7 @@ H5File::H5File(std::string path) : path_(std::move(path)) {
   part_ = std::make_unique<H5Part>(file_name(), replaced_mode(path_));
   try {
     handle_ = dataset::create_h5(*part_, H5P_DEFAULT, file_name());
-    check(0, "/", "cannot be created");
+    part_->rethrow();
   } catch (...) {
     handle_.reset();
     ::unlink(file_name().c_str());
@@ -147,7 +133,7 @@ void H5File::finish() {
   const H5Section section;
   check(H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL), "/", "flush failed");
   handle_.reset();
-  check(0, "/", "close failed");
+  part_->rethrow();
   part_->sync();
   std::error_code error;
   fs::rename(file_name(), path_, error);

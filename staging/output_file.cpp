@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -28,8 +29,7 @@ OutputFile::OutputFile(std::string path, std::int64_t kept_bytes)
       descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)),
       written_(kept_bytes) {
   if (!descriptor_) throw base::system_error(path_ + ": cannot be opened for writing", errno);
-  if (::ftruncate(descriptor_.get(), kept_bytes) != 0 ||
-      ::lseek(descriptor_.get(), kept_bytes, SEEK_SET) != kept_bytes) {
+  if (::ftruncate(descriptor_.get(), kept_bytes) != 0) {
     throw base::system_error(fmt::format("{}: offset {}: cannot go on", path_, kept_bytes), errno);
   }
 }
@@ -40,17 +40,8 @@ void OutputFile::append(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::flush() {
-  std::size_t done = 0;
-  while (done < buffer_.size()) {
-    const ssize_t put = ::write(descriptor_.get(), buffer_.data() + done, buffer_.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      throw base::system_error(
-          fmt::format("{}: offset {}: write failed", path_, written_ + std::int64_t(done)), errno);
-    }
-    done += static_cast<std::size_t>(put);
-  }
-  written_ += static_cast<std::int64_t>(done);
+  write_at(descriptor_, path_, written_, buffer_);
+  written_ += std::ssize(buffer_);
   buffer_.clear();
 }
 
@@ -59,6 +50,19 @@ void OutputFile::finish() {
   if (::fsync(descriptor_.get()) != 0) throw base::system_error(path_ + ": fsync failed", errno);
   // Only a hint: a file system that ignores it still reads back correctly.
   ::posix_fadvise(descriptor_.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+void write_at(const base::Descriptor& file, const std::string& shown, std::int64_t offset,
+              std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      throw base::system_error(fmt::format("{}: offset {}: write failed", shown, offset), errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += put;
+  }
 }
 
 void sync_folder(const std::string& directory) {

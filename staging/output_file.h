@@ -33,6 +33,11 @@ class OutputFile {
   std::int64_t written_ = 0;
 };
 
+/// Writes all of `bytes` at `offset`. Throws SystemError beginning with `shown`, the file's name
+/// for messages, and naming the offset.
+void write_at(const base::Descriptor& file, const std::string& shown, std::int64_t offset,
+              std::span<const std::byte> bytes);
+
 /// Makes renames inside `directory` durable. Throws SystemError.
 void sync_folder(const std::string& directory);
 

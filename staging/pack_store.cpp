@@ -16,6 +16,7 @@
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "staging/output_file.h"
 
 namespace staging {
 namespace {
@@ -60,35 +61,21 @@ UnfinishedPack begin_pack(const std::string& final_path) {
       fmt::format("{}: {}{}: no name is free", base::host_name(), final_path, kPackPartMark));
 }
 
-[[noreturn]] void fail_at(const std::string& path, std::int64_t offset, int error) {
-  throw base::system_error(
-      fmt::format("{}: {}: offset {}: write failed", base::host_name(), path, offset), error);
-}
+/// The file's name for messages.
+std::string on_this_host(const std::string& path) { return base::host_name() + ": " + path; }
 
 /// So that a full disk is known before much is written.
 void reserve_space(const UnfinishedPack& pack, std::int64_t bytes) {
   while (::fallocate(pack.file.get(), 0, 0, bytes) != 0) {
     if (errno == EINTR) continue;
     if (errno == EOPNOTSUPP || errno == ENOSYS) return;
-    fail_at(pack.path, 0, errno);
-  }
-}
-
-void write_at(const base::Descriptor& file, const std::string& path, std::int64_t offset,
-              std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail_at(path, offset, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    offset += put;
+    throw base::system_error(on_this_host(pack.path) + ": offset 0: write failed", errno);
   }
 }
 
 void flush_to_device(const UnfinishedPack& pack) {
   if (::fsync(pack.file.get()) != 0) {
-    throw base::system_error(fmt::format("{}: {}: fsync failed", base::host_name(), pack.path),
-                             errno);
+    throw base::system_error(on_this_host(pack.path) + ": fsync failed", errno);
   }
   // Only a hint: a file system that ignores it still reads back correctly.
   ::posix_fadvise(pack.file.get(), 0, 0, POSIX_FADV_DONTNEED);
@@ -178,7 +165,7 @@ void PackStore::put(std::int64_t number, std::span<const std::byte> image) const
   const UnfinishedPack pack = begin_pack(path(number));
   try {
     reserve_space(pack, std::ssize(image));
-    write_at(pack.file, pack.path, 0, image);
+    write_at(pack.file, on_this_host(pack.path), 0, image);
     flush_to_device(pack);
     if (std::rename(pack.path.c_str(), path(number).c_str()) != 0) {
       throw base::system_error(fmt::format("{}: {}: cannot be renamed to {}", base::host_name(),
@@ -196,10 +183,9 @@ void PackStore::repair(std::int64_t number, const SamplePlace& place,
   const std::string where = path(number);
   const base::Descriptor file(::open(where.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
-    throw base::system_error(
-        fmt::format("{}: {}: cannot be opened for writing", base::host_name(), where), errno);
+    throw base::system_error(on_this_host(where) + ": cannot be opened for writing", errno);
   }
-  write_at(file, where, place.offset, sample);
+  write_at(file, on_this_host(where), place.offset, sample);
 }
 
 void PackStore::finish() const {

@@ -50,30 +50,22 @@ std::int64_t StoredDataset::bytes(std::int64_t index) const {
 void StoredDataset::read(std::int64_t index, std::vector<std::byte>& out) const {
   const std::int64_t number = pack_of(index);
   const SamplePlace* const place = place_of(index, number);
-  if (place == nullptr) return read_source(index, out);
+  if (place == nullptr) return source_->read(index, out);
   try {
     const dataset::File pack(store_.path(number));
     out.resize(place->size);
     pack.read(place->offset, out);
     check_sample(out, *place, index, pack.path());
   } catch (const base::DataError& e) {
-    return replace_damaged(index, number, *place, e.what(), out);
+    replace_damaged(index, number, *place, e.what(), out);
   }
-  counters_.samples_from_copy.fetch_add(1, std::memory_order_relaxed);
-  counters_.bytes_from_copy.fetch_add(std::ssize(out), std::memory_order_relaxed);
-}
-
-void StoredDataset::read_source(std::int64_t index, std::vector<std::byte>& out) const {
-  source_->read(index, out);
-  counters_.samples_from_source.fetch_add(1, std::memory_order_relaxed);
-  counters_.bytes_from_source.fetch_add(std::ssize(out), std::memory_order_relaxed);
 }
 
 void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
                                     const SamplePlace& place, const std::string& damage,
                                     std::vector<std::byte>& out) const {
   try {
-    read_source(index, out);
+    source_->read(index, out);
   } catch (const base::DataError& e) {
     throw base::DataError(fmt::format("{}; and its source: {}", damage, e.what()));
   }
@@ -85,20 +77,12 @@ void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
   }
   try {
     store_.repair(number, place, out);
-    counters_.repaired_samples.fetch_add(1, std::memory_order_relaxed);
     damage_.note(fmt::format("{}; repaired from {}", damage, origin));
   } catch (const base::SystemError& e) {
     packs_[static_cast<std::size_t>(number)].is_here.store(false, std::memory_order_relaxed);
     damage_.note(fmt::format("{}; read from {} instead, like all of its pack from now on: {}",
                              damage, origin, e.what()));
   }
-}
-
-ReadLevels StoredDataset::take_levels() const {
-  const auto take = [](std::atomic<std::int64_t>& count) { return count.exchange(0); };
-  return {take(counters_.samples_from_copy), take(counters_.bytes_from_copy),
-          take(counters_.samples_from_source), take(counters_.bytes_from_source),
-          take(counters_.repaired_samples)};
 }
 
 std::vector<std::string> StoredDataset::take_remarks() const {

@@ -15,14 +15,6 @@
 
 namespace staging {
 
-/// Samples read, by where they were.
-struct ReadLevels {
-  std::int64_t samples_from_copy = 0, bytes_from_copy = 0;
-  std::int64_t samples_from_source = 0, bytes_from_source = 0;
-  std::int64_t repaired_samples = 0;  ///< read from the source as their copy was damaged; the copy
-                                      ///< was then overwritten
-};
-
 /// Same indices, labels and bytes as the source. Every sample of the copy is checked against its
 /// XXH3; a damaged one is read from the source and repaired, and take_remarks() says so. Only if
 /// the source differs, too, reading it throws DataError. Takes 16 bytes a sample of the packs that
@@ -37,8 +29,6 @@ class StoredDataset final : public dataset::Dataset {
   void arrived(std::int64_t number);
   /// A remark for take_remarks().
   void note(const std::string& remark) { damage_.note(remark); }
-  /// What was read since the last call.
-  ReadLevels take_levels() const;
 
   std::int64_t size() const override { return source_->size(); }
   const std::vector<std::string>& class_names() const override { return source_->class_names(); }
@@ -55,16 +45,11 @@ class StoredDataset final : public dataset::Dataset {
     std::vector<SamplePlace> places;
     std::atomic<bool> is_here{false};
   };
-  struct Counters {
-    std::atomic<std::int64_t> samples_from_copy{0}, bytes_from_copy{0}, samples_from_source{0},
-        bytes_from_source{0}, repaired_samples{0};
-  };
 
   /// Throws Error(kInternal) for a sample that does not exist.
   std::int64_t pack_of(std::int64_t index) const;
   /// Of a sample whose pack has arrived; else null.
   const SamplePlace* place_of(std::int64_t index, std::int64_t number) const;
-  void read_source(std::int64_t index, std::vector<std::byte>& out) const;
   /// Reads the source and repairs the copy, which is damaged as `damage` says.
   void replace_damaged(std::int64_t index, std::int64_t number, const SamplePlace& place,
                        const std::string& damage, std::vector<std::byte>& out) const;
@@ -73,7 +58,6 @@ class StoredDataset final : public dataset::Dataset {
   PackStore store_;
   std::shared_ptr<const PackList> list_;
   mutable std::vector<Arrival> packs_;
-  mutable Counters counters_;
   mutable dataset::Remark damage_;
 };
 

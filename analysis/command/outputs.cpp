@@ -34,11 +34,6 @@ std::vector<fs::path> with_side_files(const std::vector<fs::path>& logs) {
   return files;
 }
 
-void end_output(std::ostream& out) {
-  out.flush();
-  if (!out) throw base::SystemError("standard output: cannot be written");
-}
-
 void write_files(const std::vector<OutputFile>& files, std::ostream& messages, bool quiet) {
   for (const auto& [path, content] : files) {
     report::write_output_file(path, content);

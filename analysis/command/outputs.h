@@ -18,6 +18,7 @@ struct OutputFile {
   std::string content;
 };
 
+using base::end_output;
 using base::refuse_to_overwrite;
 using base::require_files;
 
@@ -25,9 +26,6 @@ using base::require_files;
 /// status, weights and checkpoints of each, the factor and summary of their folders, and the
 /// descriptions of their submissions.
 std::vector<std::filesystem::path> with_side_files(const std::vector<std::filesystem::path>& logs);
-
-/// Flushes `out`. Throws SystemError if something could not be printed.
-void end_output(std::ostream& out);
 
 /// Writes the files, and names each on `messages` unless `quiet`. Commands call it before they
 /// print their text: a reader of that which ends early, such as `head`, then costs none of the

@@ -15,13 +15,6 @@
 namespace base {
 namespace {
 
-const char* kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
-}
-
 std::string failure_text(const char* what, int error) { return system_error(what, error).what(); }
 
 /// An open regular file and its size; empty, with `problem` set, if it is none.
@@ -33,7 +26,7 @@ Descriptor open_regular(const std::string& path, std::int64_t& size, std::string
   } else if (::fstat(file.get(), &facts) != 0) {
     problem = failure_text("cannot be examined", errno);
   } else if (!S_ISREG(facts.st_mode)) {
-    problem = fmt::format("expected a regular file, found {}", kind_of(facts.st_mode));
+    problem = fmt::format("expected a regular file, found {}", kind_in_words(facts.st_mode));
   }
   size = facts.st_size;
   return problem.empty() ? std::move(file) : Descriptor(-1);
@@ -57,6 +50,13 @@ Descriptor open_or_throw(const std::string& path) {
 }
 
 }  // namespace
+
+const char* kind_in_words(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
 
 Descriptor open_to_read(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY;

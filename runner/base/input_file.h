@@ -3,6 +3,8 @@
 // still.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <istream>
@@ -17,6 +19,9 @@ namespace base {
 
 /// Most bytes of a configuration, a description and other small files.
 inline constexpr std::int64_t kMostFileBytes = std::int64_t{16} << 20;
+
+/// What a path is that is no regular file, by its mode, for messages: "a folder", "a pipe".
+const char* kind_in_words(mode_t mode);
 
 /// Opens a file for reading. Does not wait for the writer of a pipe, but for the holder of a lease
 /// on a regular file. Empty, with errno set, if it cannot be opened.

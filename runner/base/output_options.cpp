@@ -1,8 +1,10 @@
-// Checks the options of a command that name its output files.
+// Checks the options that name output files, and standard output.
 #include "runner/base/output_options.h"
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <iostream>
 #include <map>
 #include <system_error>
 
@@ -51,6 +53,12 @@ void refuse_to_overwrite(const fs::path& output, const std::vector<fs::path>& re
       throw ConfigError(output.string() + ": is one of the files that are read");
     }
   }
+}
+
+void end_output(std::ostream& out) {
+  out << std::flush;
+  if (out && (&out != &std::cout || std::ferror(stdout) == 0)) return;
+  throw SystemError("standard output: cannot be written");
 }
 
 }  // namespace base

@@ -1,7 +1,8 @@
-// Checks the options of a command that name its output files.
+// Checks what a command writes: the options that name its files, and standard output.
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,5 +18,9 @@ void require_files(const std::vector<std::pair<std::string, std::string>>& optio
 /// output must never overwrite an input.
 void refuse_to_overwrite(const std::filesystem::path& output,
                          const std::vector<std::filesystem::path>& read);
+
+/// Flushes `out`. Throws SystemError if something that was printed is lost, also what C printed if
+/// `out` is std::cout.
+void end_output(std::ostream& out);
 
 }  // namespace base

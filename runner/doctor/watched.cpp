@@ -19,6 +19,7 @@
 
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
+#include "runner/base/output_options.h"
 #include "runner/base/printable.h"
 
 namespace doctor {
@@ -62,10 +63,7 @@ void write_all(int to, std::string_view text) {
   try {
     status = work(reporter);
     // The parent's stream has none of this child's output, so only the child can see it lost.
-    std::cout << std::flush;
-    if (!std::cout || std::ferror(stdout) != 0) {
-      throw base::SystemError("standard output: cannot be written");
-    }
+    base::end_output(std::cout);
   } catch (const std::exception& e) {
     const base::Failure failure = base::failure_of(e);
     status = static_cast<int>(failure.code);

@@ -72,6 +72,18 @@ void to_native(const H5Number& number, std::span<std::byte> values) {
   if (number.bytes == 8) reverse_values<8>(values);
 }
 
+/// An access list of this class that follows no link to another file, which could be any file.
+H5Properties within_this_file(hid_t access_class) {
+  H5Properties access(H5Pcreate(access_class));
+  H5Pset_elink_cb(
+      access.get(),
+      [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
+        return -1;
+      },
+      nullptr);
+  return access;
+}
+
 }  // namespace
 
 bool is_h5(std::span<const std::byte> bytes) {

@@ -40,17 +40,6 @@ std::string in_plain_words(const std::string& reason) {
 
 }  // namespace
 
-H5Properties within_this_file(hid_t access_class) {
-  H5Properties access(H5Pcreate(access_class));
-  H5Pset_elink_cb(
-      access.get(),
-      [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
-        return -1;
-      },
-      nullptr);
-  return access;
-}
-
 std::string h5_reason() {
   std::string reason;
   // H5E_WALK_UPWARD begins with the innermost call.

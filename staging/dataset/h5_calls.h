@@ -43,9 +43,6 @@ class H5Section {
 /// MPI must make that call.
 void start_h5();
 
-/// An access list of this class that follows no link to another file, which could be any file.
-H5Properties within_this_file(hid_t access_class);
-
 /// The innermost cause on HDF5's error stack, as text. Within an H5Section.
 std::string h5_reason();
 

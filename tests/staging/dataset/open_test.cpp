@@ -4,18 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
-#include "staging/dataset/encode.h"
 #include "staging/dataset/list_samples.h"
+#include "tests/staging/dataset/open_fixture.h"
 
 namespace dataset {
 namespace {
@@ -24,63 +20,6 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-using Files = std::vector<std::pair<std::string, std::string>>;
-
-std::string tar_of(const Files& files, const std::vector<std::string>& folders = {}) {
-  std::ostringstream out;
-  TarWriter writer(out);
-  for (const auto& folder : folders) writer.add_folder(folder);
-  for (const auto& [name, data] : files) writer.add_file(name, std::as_bytes(std::span(data)));
-  writer.finish();
-  return out.str();
-}
-
-std::string content(const Dataset& data, std::int64_t index) {
-  std::vector<std::byte> bytes;
-  data.read(index, bytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::vector<std::string> contents(const Dataset& data) {
-  std::vector<std::string> all;
-  for (std::int64_t i = 0; i < data.size(); ++i) all.push_back(content(data, i));
-  return all;
-}
-
-std::vector<std::int32_t> labels(const Dataset& data) {
-  std::vector<std::int32_t> all;
-  for (std::int64_t i = 0; i < data.size(); ++i) all.push_back(data.label(i));
-  return all;
-}
-
-/// Deliberately unsorted; "b-" sorts before "b/".
-const Files kFiles = {{"b/2.jpg", "b2"},     {"a/10.JPEG", "a10"}, {"b-c/1.png", "bc1"},
-                      {"a/9.jpeg", "a9"},    {"b/1.jpg", "b1"},    {"b/notes.txt", "no image"},
-                      {"b/.hidden.jpg", "h"}};
-const std::vector<std::string> kContents = {"a10", "a9", "b1", "b2", "bc1"};
-const std::vector<std::int32_t> kLabels = {0, 0, 1, 1, 2};
-const std::vector<std::string> kClasses = {"a", "b", "b-c"};
-
-class OpenDataset : public testing::Test {
- protected:
-  std::string folder(const Files& files, const std::string& name = "data") {
-    for (const auto& [file, data] : files) folder_.write(name + "/" + file, data);
-    return (folder_.path() / name).string();
-  }
-  std::string tar(const std::string& archive) { return folder_.write("data.tar", archive); }
-  std::string message(const std::string& path, const OpenOptions& options = {}) {
-    return base::thrown_message<base::DataError>([&] { open_dataset(path, options); });
-  }
-  void expect_the_files(const Dataset& data) {
-    EXPECT_EQ(contents(data), kContents);
-    EXPECT_EQ(labels(data), kLabels);
-    EXPECT_EQ(data.class_names(), kClasses);
-    EXPECT_EQ(data.bytes(0), 3);
-    EXPECT_THAT(data.name(3), EndsWith("b/2.jpg"));
-  }
-  const base::TemporaryDirectory folder_;
-};
 
 TEST_F(OpenDataset, ReadsAFolderOfClassFolders) {
   const std::string path = folder(kFiles);
@@ -290,28 +229,6 @@ TEST_F(OpenDataset, NamesTheInnerArchiveThatIsDamaged) {
               HasSubstr("data.tar: n1.tar: offset 512: expected a tar header"));
 }
 
-TEST_F(OpenDataset, NoticesAFileThatChangedSinceItWasListed) {
-  const std::string path = tar(tar_of(kFiles));
-  const Listing listing = list_samples(path);
-  const auto data = open_dataset(path);
-  fs::resize_file(path, 600);
-  EXPECT_THAT(base::thrown_message<base::DataError>([&] { open_dataset(listing); }),
-              HasSubstr("as when it was listed, found 600"));
-  std::vector<std::byte> bytes;
-  EXPECT_THAT(base::thrown_message<base::DataError>([&] { data->read(4, bytes); }),
-              HasSubstr("data.tar: offset"));
-}
-
-TEST_F(OpenDataset, NamesAFileThatWentAway) {
-  const std::string path = folder(kFiles);
-  const auto data = open_dataset(path);
-  fs::remove(path + "/b/2.jpg");
-  std::vector<std::byte> bytes;
-  EXPECT_THAT(base::thrown_message<base::DataError>([&] { data->read(3, bytes); }),
-              HasSubstr("/b/2.jpg: cannot be opened: No such file"));
-  EXPECT_THROW(data->bytes(3), base::DataError);
-}
-
 TEST_F(OpenDataset, RefusesAnIndexOutsideTheDataset) {
   const auto data = open_dataset(folder(kFiles));
   std::vector<std::byte> bytes;
@@ -331,11 +248,6 @@ TEST_F(OpenDataset, ReadsAPublishedArchive) {
     data->read(i, bytes);
     EXPECT_EQ(decode_image(bytes, data->name(i)).width, 32);
   }
-}
-
-/// Gives the file another time of modification.
-void touch(const std::string& path) {
-  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(1));
 }
 
 TEST_F(OpenDataset, RefusesASparseFileOfAnySizeBeforeItIsRead) {
@@ -374,35 +286,6 @@ TEST_F(OpenDataset, RefusesMembersOutsideOfTheArchive) {
                 HasSubstr(std::string("'") + name + "' leads out of the archive"));
   }
   EXPECT_EQ(open_dataset(tar(tar_of({{"a/1..jpg", "a1"}, {"a..b/1.jpg", "b1"}})))->size(), 2);
-}
-
-TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
-  const auto data = open_dataset(folder(kFiles));
-  data->take_remarks();  // of files left out
-  for (int i = 0; i < 2; ++i) contents(*data);
-  EXPECT_TRUE(data->take_remarks().empty());
-  touch(data->path(2));
-  folder_.write("data/b/2.jpg", "another size");
-  contents(*data);
-  const auto remarks = data->take_remarks();
-  ASSERT_EQ(remarks.size(), 1u);
-  EXPECT_THAT(remarks[0], HasSubstr("b/1.jpg: changed while it was used"));
-  EXPECT_THAT(remarks[0], EndsWith("(and 1 more such)"));
-  contents(*data);
-  EXPECT_TRUE(data->take_remarks().empty());
-}
-
-TEST_F(OpenDataset, RemarksOnAnArchiveThatChanges) {
-  const auto data = open_dataset(tar(tar_of(kFiles)));
-  data->take_remarks();  // of files left out
-  contents(*data);
-  EXPECT_TRUE(data->take_remarks().empty());
-  touch(data->source());
-  EXPECT_TRUE(data->take_remarks().empty());  // nothing was read since
-  contents(*data);
-  const auto remarks = data->take_remarks();
-  ASSERT_EQ(remarks.size(), 1u);
-  EXPECT_THAT(remarks[0], HasSubstr("data.tar: changed while it was used"));
 }
 
 }  // namespace
