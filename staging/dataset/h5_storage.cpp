@@ -123,15 +123,21 @@ H5FD_class_t driver_class() {
   return driver;
 }
 
-using H5Driver = base::UniqueHandle<H5Traits<H5FDunregister>>;
+/// The driver's handle, registered for as long as the program runs: HDF5 calls close_file() only
+/// after it has dropped the file's own reference to the driver, which frees one that nobody holds.
+hid_t storage_driver() {
+  static const hid_t registered = [] {
+    const H5FD_class_t definition = driver_class();
+    return H5FDregister(&definition);
+  }();
+  return registered;
+}
 
 /// The access property list that makes HDF5 use `storage`; null when HDF5 refuses.
 H5Properties access_to(H5Storage& storage) {
-  const H5FD_class_t definition = driver_class();
-  const H5Driver driver(H5FDregister(&definition));
   H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Storage* const info = &storage;
-  if (H5Pset_driver(access.get(), driver.get(), static_cast<const void*>(&info)) < 0) {
+  if (H5Pset_driver(access.get(), storage_driver(), static_cast<const void*>(&info)) < 0) {
     access.reset();
   }
   return access;
