@@ -7,6 +7,10 @@ namespace {
 /// One for the whole process, like the HDF5 state that it guards.
 std::recursive_mutex& h5_mutex() {
   static std::recursive_mutex mutex;
+  // Handles close what they own. At the end HDF5 would try again to close files that it could not
+  // close before, such as ones with damaged headers, and print that it gave up.
+  static const bool is_left_alone = H5dont_atexit() >= 0;
+  static_cast<void>(is_left_alone);
   return mutex;
 }
 

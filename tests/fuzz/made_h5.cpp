@@ -124,12 +124,14 @@ Dims dims_of(Choices& choices) {
   return dims;
 }
 
-/// Each kind once: HDF5 crashes where it packs bits a second time.
+/// Each kind once, and those that pack elements first: HDF5 writes beyond its buffers where it
+/// packs elements that another filter has changed.
 void add_filters(Choices& choices, hid_t creation) {
   unsigned added = 0;
   for (unsigned more = choices.below(4); more > 0; --more) {
     const unsigned kind = choices.below(6);
-    if ((added & 1U << kind) != 0) continue;
+    const bool packs = kind >= 3;
+    if ((added & 1U << kind) != 0 || (packs && added != 0)) continue;
     added |= 1U << kind;
     switch (kind) {
       case 0:
