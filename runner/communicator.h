@@ -68,7 +68,7 @@ struct RankParts {
 RankParts consecutive_parts(std::vector<std::int64_t> counts);
 
 /// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive(),
-/// send_text(), receive_text() and abort() is collective.
+/// send_text(), receive_text(), start_shift() and abort() is collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
@@ -130,6 +130,11 @@ class Communicator {
   /// The reverse: `mine` of rank r becomes part r of root's `receive`, except root's own part.
   Pending start_gather(std::span<const std::byte> mine, std::span<std::byte> receive,
                        const RankParts& received, int root) const;
+  /// Sends `send` to rank `to` and receives `receive` from rank `from`, both other ranks, in pieces
+  /// that travel beside each other. Only those ranks need to make the matching call, and both ends
+  /// agree on a size.
+  Pending start_shift(std::span<const std::byte> send, int to, std::span<std::byte> receive,
+                      int from) const;
   /// The text of each rank, in rank order, on root (elsewhere empty).
   std::vector<std::string> gather(const std::string& text, int root) const;
   /// `mine` of every rank, in rank order, on root (elsewhere empty); sizes may differ.

@@ -259,4 +259,31 @@ Pending Communicator::start_gather(std::span<const std::byte> mine, std::span<st
   return pending;
 }
 
+Pending Communicator::start_shift(std::span<const std::byte> send, int to,
+                                  std::span<std::byte> receive, int from) const {
+  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // fills a link of 1 Gbit/s
+  constexpr int kTag = 1;
+  if (to == state_->rank || from == state_->rank) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("shift: rank {} sends to {} and receives from {}: expected "
+                                  "other ranks",
+                                  state_->rank, to, from));
+  }
+  Pending pending = state_->pending(send.size());
+  std::vector<MPI_Request>& requests = pending.state_->requests;
+  for (std::size_t at = 0; at < receive.size(); at += kPieceBytes) {
+    const auto piece = receive.subspan(at, std::min(kPieceBytes, receive.size() - at));
+    check(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, from, kTag,
+                    state_->comm, &requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Irecv");
+  }
+  for (std::size_t at = 0; at < send.size(); at += kPieceBytes) {
+    const auto piece = send.subspan(at, std::min(kPieceBytes, send.size() - at));
+    check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, to, kTag, state_->comm,
+                    &requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Isend");
+  }
+  return pending;
+}
+
 }  // namespace runner

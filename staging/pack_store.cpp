@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -46,7 +48,7 @@ UnfinishedPack begin_pack(const std::string& final_path) {
     std::string path =
         fmt::format("{}{}{}.{}.{}", final_path, kPackPartMark, base::host_name(), ::getpid(), i);
     base::Descriptor file(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file && errno == EEXIST) continue;
     if (!file) {
       throw base::system_error(fmt::format("{}: {}: cannot be created", base::host_name(), path),
@@ -79,6 +81,28 @@ void flush_to_device(const UnfinishedPack& pack) {
   }
   // Only a hint: a file system that ignores it still reads back correctly.
   ::posix_fadvise(pack.file.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+/// Throws DataError unless the file, as the device holds it, has the bytes of `image`.
+void read_back(const UnfinishedPack& pack, std::span<const std::byte> image) {
+  constexpr std::size_t kReadBackBytes = std::size_t{1} << 20;
+  std::vector<std::byte> found(std::min(kReadBackBytes, image.size()));
+  for (std::size_t at = 0; at < image.size();) {
+    const std::size_t wanted = std::min(found.size(), image.size() - at);
+    const ssize_t got = ::pread(pack.file.get(), found.data(), wanted, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw base::system_error(
+          fmt::format("{}: offset {}: cannot be read back", on_this_host(pack.path), at), errno);
+    }
+    if (got == 0 ||
+        std::memcmp(found.data(), image.data() + at, static_cast<std::size_t>(got)) != 0) {
+      throw base::DataError(
+          fmt::format("{}: offset {}: {} bytes read back differ from those written",
+                      on_this_host(pack.path), at, got));
+    }
+    at += static_cast<std::size_t>(got);
+  }
 }
 
 /// `use` of the name of each file in `folder`.
@@ -161,12 +185,16 @@ void PackStore::remove_dead_parts() const {
   });
 }
 
-void PackStore::put(std::int64_t number, std::span<const std::byte> image) const {
+void PackStore::put(std::int64_t number, std::span<const std::byte> image,
+                    Durability durability) const {
   const UnfinishedPack pack = begin_pack(path(number));
   try {
     reserve_space(pack, std::ssize(image));
     write_at(pack.file, on_this_host(pack.path), 0, image);
-    flush_to_device(pack);
+    if (durability == Durability::kOnDevice) {
+      flush_to_device(pack);
+      read_back(pack, image);
+    }
     if (std::rename(pack.path.c_str(), path(number).c_str()) != 0) {
       throw base::system_error(fmt::format("{}: {}: cannot be renamed to {}", base::host_name(),
                                            pack.path, pack_file_name(number)),

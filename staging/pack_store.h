@@ -19,6 +19,12 @@ std::string pack_file_name(std::int64_t number);
 /// The number of a pack, or of a part of one that is being written; nullopt for other names.
 std::optional<std::int64_t> number_of_pack_file(const std::string& name);
 
+/// What a pack that was put survives. Either way its checksums tell when it is damaged.
+enum class Durability {
+  kCached,   ///< the end of its process
+  kOnDevice  ///< a power cut, too: it is flushed, and read back from the device
+};
+
 /// All calls but finish() may come from any process and thread of the node at the same time: equal
 /// packs have equal bytes, and each replaces the other as a whole.
 class PackStore {
@@ -41,9 +47,9 @@ class PackStore {
   /// Removes what writers that have died left unfinished.
   void remove_dead_parts() const;
 
-  /// Writes a pack, flushes it to the device, so that find_damage() reads it from there, and then
-  /// gives it its name. Throws SystemError naming host, path and offset.
-  void put(std::int64_t number, std::span<const std::byte> image) const;
+  /// Writes a pack, and gives it its name when it is whole. Throws SystemError naming host, path
+  /// and offset, and DataError for one that reads back differently.
+  void put(std::int64_t number, std::span<const std::byte> image, Durability durability) const;
   /// Overwrites a damaged sample. Throws SystemError.
   void repair(std::int64_t number, const SamplePlace& place,
               std::span<const std::byte> sample) const;

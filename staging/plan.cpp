@@ -14,7 +14,6 @@
 #include "staging/own_folder.h"
 #include "staging/pack_file.h"
 #include "staging/pack_list.h"
-#include "staging/sample_order.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
 
@@ -73,22 +72,6 @@ Ranges needed_on_node(const Ranges& mine, const runner::Communicator& node) {
   Ranges all;
   for (std::size_t i = 0; i + 1 < flat.size(); i += 2) all.emplace_back(flat[i], flat[i + 1]);
   return merged(std::move(all));
-}
-
-std::vector<std::int64_t> share_of(const PackList& list, const std::vector<std::int64_t>& packs,
-                                   int ranks, int rank) {
-  std::int64_t bytes = 0, before = 0;
-  for (const std::int64_t number : packs) bytes += list[number].bytes;
-  const std::int64_t begin = split_evenly(bytes, ranks, rank).first,
-                     end = split_evenly(bytes, ranks, rank).second;
-  std::vector<std::int64_t> share;
-  for (const std::int64_t number : packs) {
-    // A pack is copied by the rank in whose part of all bytes it begins. Those of no bytes at the
-    // end are copied by the last rank.
-    if (before >= begin && (before < end || rank + 1 == ranks)) share.push_back(number);
-    before += list[number].bytes;
-  }
-  return share;
 }
 
 std::int64_t StagingPlan::bytes_on_disk() const {

@@ -40,10 +40,6 @@ struct StagingPlan {
   std::int64_t bytes_to_write() const;
 };
 
-/// The run of `packs`, about equal in bytes, that one of `ranks` copies.
-std::vector<std::int64_t> share_of(const PackList& list, const std::vector<std::int64_t>& packs,
-                                   int ranks, int rank);
-
 /// Whether the sets of `plans`, all of one node and one directory, fit together.
 bool fit_together(const std::vector<StagingPlan>& plans);
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -74,6 +75,28 @@ struct PrefetchQueue::State {
     }
   }
 
+  bool is_ready() const { return places[place_of(wanted)].filled == slots; }
+
+  /// Gives back the place that the caller holds, and asks for the next batch.
+  void ask_for_next() {
+    if (wanted + 1 >= last) {
+      throw base::Error(base::ExitCode::kInternal, "prefetch: no batch after the last");
+    }
+    if (wanted >= first) places[place_of(wanted)].filled = 0;
+    ++wanted;
+    is_asked = true;
+    room.notify_all();
+  }
+
+  Ready take_next() {
+    is_asked = false;
+    const std::size_t number = place_of(wanted);
+    if (places[number].error) {
+      std::rethrow_exception(std::exchange(places[number].error, nullptr));
+    }
+    return {wanted, number};
+  }
+
   std::exception_ptr fill_slot(std::int64_t batch, std::int64_t slot) const {
     try {
       fill(batch, slot, place_of(batch));
@@ -92,6 +115,7 @@ struct PrefetchQueue::State {
   bool stopping = false;
   std::int64_t next_unit = 0;  ///< slots handed out so far, over all batches
   std::int64_t wanted;         ///< the batch that the caller holds or waits for
+  bool is_asked = false;       ///< the caller waits for it, or was sent away
   std::vector<Place> places;
   std::vector<std::thread> threads;
 };
@@ -120,19 +144,17 @@ std::size_t PrefetchQueue::places(int depth) {
 
 PrefetchQueue::Ready PrefetchQueue::next() {
   std::unique_lock lock(state_->mutex);
-  if (state_->wanted + 1 >= state_->last) {
-    throw base::Error(base::ExitCode::kInternal, "prefetch: no batch after the last");
-  }
-  if (state_->wanted >= state_->first) {
-    state_->places[state_->place_of(state_->wanted)].filled = 0;
-  }
-  ++state_->wanted;
-  state_->room.notify_all();
-  const std::size_t number = state_->place_of(state_->wanted);
-  State::Place& place = state_->places[number];
-  state_->ready.wait(lock, [&] { return place.filled == state_->slots; });
-  if (place.error) std::rethrow_exception(std::exchange(place.error, nullptr));
-  return {state_->wanted, number};
+  if (!state_->is_asked) state_->ask_for_next();
+  state_->ready.wait(lock, [&] { return state_->is_ready(); });
+  return state_->take_next();
+}
+
+std::optional<PrefetchQueue::Ready> PrefetchQueue::next_within(double seconds) {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->is_asked) state_->ask_for_next();
+  const bool is_ready = state_->ready.wait_for(lock, std::chrono::duration<double>(seconds),
+                                               [&] { return state_->is_ready(); });
+  return is_ready ? std::optional(state_->take_next()) : std::nullopt;
 }
 
 }  // namespace staging

@@ -18,9 +18,9 @@
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "runner/stop_signals.h"
+#include "staging/bring.h"
 #include "staging/folder_use.h"
 #include "staging/own_folder.h"
-#include "staging/pack_file.h"
 #include "staging/pack_store.h"
 #include "staging/space.h"
 #include "staging/staged_folder.h"
@@ -29,17 +29,12 @@
 
 namespace staging {
 
-/// What one rank copied of a set.
-struct RankCopy {
-  std::int64_t bytes = 0, source_reads = 0;
-};
-
 /// A set as it is on this rank's node.
 struct Staged {
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
   std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
-  RankCopy mine;
+  Moved mine;
 };
 
 namespace {
@@ -81,52 +76,6 @@ SetRecord record_for(const StagingPlan& plan, const dataset::Dataset& source,
           plan.list->bytes(),
           who_stages(),
           afterwards == Afterwards::kKeep};
-}
-
-/// Reports progress; throws Error(kStopped) if the process was told to end.
-void report_progress(base::Activity& activity) {
-  activity.progress();
-  if (runner::is_told_to_end()) {
-    throw base::Error(base::ExitCode::kStopped, "staging: stopped by a signal");
-  }
-}
-
-/// Copies a pack and reads the copy back.
-void copy_pack(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-               std::int64_t number, base::Activity& activity, RankCopy& done) {
-  check_pack_size(list, number, source.source());
-  std::vector<std::byte> image(static_cast<std::size_t>(image_bytes(list, number)));
-  done.source_reads += read_pack(source, list, store.name(number), image,
-                                 [&activity] { report_progress(activity); });
-  store.put(number, image);
-  const std::string damage = store.find_damage(number);
-  if (!damage.empty()) throw base::DataError(damage);
-  report_progress(activity);
-  done.bytes += list[number].bytes;
-}
-
-/// Copies this rank's share of the missing packs; nullopt when the process was told to end before
-/// it was done.
-std::optional<RankCopy> copy_share(const dataset::Dataset& source, const StagingPlan& plan,
-                                   const PackStore& store, const runner::Communicator& node) {
-  const std::vector<std::int64_t> share =
-      share_of(*plan.list, plan.missing, node.size(), node.rank());
-  std::int64_t bytes = 0;
-  for (const std::int64_t number : share) bytes += (*plan.list)[number].bytes;
-  RankCopy done;
-  try {
-    report_progress(node.activity());
-    for (const std::int64_t number : share) {
-      copy_pack(source, *plan.list, store, number, node.activity(), done);
-    }
-  } catch (const base::SystemError& e) {
-    throw base::SystemError(
-        fmt::format("{}; this rank had copied {} of its {} bytes", e.what(), done.bytes, bytes));
-  } catch (const base::Error& e) {
-    if (e.code() != base::ExitCode::kStopped) throw;
-    return std::nullopt;
-  }
-  return done;
 }
 
 /// A set that exists, as the leader of its node sees it.
@@ -210,15 +159,16 @@ void begin_or_go_on(const StagingPlan& plan, const SetRecord& record, const Exis
   PackStore(plan.directory, record).remove_dead_parts();
 }
 
-/// Collective over the node. Leaves `staged` without data when a rank was told to end.
+/// Collective over all ranks. Leaves `staged` without data when a rank was told to end.
 void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
-           const Existing& existing, const runner::Topology& topology, Afterwards afterwards,
+           const Existing& existing, const StagingConfig& config, const Place& place,
            Staged& staged) {
-  const SetRecord record = record_for(plan, *source, afterwards);
+  const auto& [world, topology, clock] = place;
+  const SetRecord record = record_for(plan, *source, config.afterwards);
   const PackStore store(plan.directory, record);
   if (topology.is_node_leader()) begin_or_go_on(plan, record, existing, staged);
   topology.node.barrier();  // from now on there is the folder
-  const auto mine = copy_share(*source, plan, store, topology.node);
+  const auto mine = bring_missing(*source, plan, store, config, world, topology);
   if (topology.node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return;
   staged.mine = *mine;
   if (staged.use && (!plan.is_staged() || !store.is_finished())) store.finish();
@@ -302,7 +252,7 @@ void Staging::copy_sets() {
   agree_on_space(plans, config_.directory, world, topology);
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     Staged& near = staged_.emplace_back();
-    bring(sets_[i].source, plans[i], existing[i], topology, config_.afterwards, near);
+    bring(sets_[i].source, plans[i], existing[i], config_, place_, near);
     require_whole(near, world);
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
@@ -324,7 +274,7 @@ void Staging::copy() {
     if (place_.topology.node.size() == 1) end_uses(staged_);
     throw;
   }
-  for (const Staged& set : staged_) copied_bytes_ += set.mine.bytes;
+  for (const Staged& set : staged_) copied_bytes_ += set.mine.copied_bytes;
 }
 
 const std::shared_ptr<const dataset::Dataset>& Staging::data(std::size_t set) const {

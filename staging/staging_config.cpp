@@ -18,7 +18,8 @@ std::string default_directory() {
 
 std::vector<std::pair<std::string, StagingMode>> staging_modes() {
   std::vector<std::pair<std::string, StagingMode>> modes;
-  for (const StagingMode mode : {StagingMode::kStream, StagingMode::kShard, StagingMode::kFull}) {
+  for (const StagingMode mode :
+       {StagingMode::kStream, StagingMode::kShard, StagingMode::kScatter, StagingMode::kFull}) {
     modes.emplace_back(to_string(mode), mode);
   }
   return modes;
@@ -32,6 +33,8 @@ const char* to_string(StagingMode mode) {
       return "stream";
     case StagingMode::kShard:
       return "shard";
+    case StagingMode::kScatter:
+      return "scatter";
     case StagingMode::kFull:
       return "full";
   }
@@ -42,8 +45,8 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
   StagingConfig config;
   config.mode = section.choice<StagingMode>(
       "mode", config.mode, staging_modes(),
-      "shard: copy what a node's ranks need to its own storage; full: the whole set; stream: read "
-      "in place");
+      "shard: copy what a node's ranks need to its own storage; scatter: the same, read once and "
+      "sent to all nodes that need it; full: the whole set; stream: read in place");
   config.directory = section.optional<std::string>("directory", default_directory(),
                                                    "node-local folder", base::whole_path());
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
@@ -51,6 +54,13 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
   const bool verify = section.optional<bool>(
       "verify", false, "read a copy that is there in full, and copy its damaged packs anew");
   config.reuse = verify ? Reuse::kVerified : Reuse::kUnread;
+  config.memory_bytes = section.optional<std::int64_t>(
+      "memory_bytes", config.memory_bytes, "memory of a node for samples on their way to its copy",
+      base::at_least(1));
+  config.readers = section.optional<std::int64_t>(
+      "readers", config.readers, "threads of a copying rank that read", base::within(1, 64));
+  config.writers = section.optional<std::int64_t>(
+      "writers", config.writers, "threads of a copying rank that write", base::within(1, 64));
   return config;
 }
 

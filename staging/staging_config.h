@@ -1,6 +1,7 @@
 // The "staging" section of a configuration, the same for every workload.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runner/base/object_reader.h"
@@ -10,9 +11,10 @@ namespace staging {
 /// Where samples are read while training. No mode changes which samples a rank reads, or their
 /// order.
 enum class StagingMode {
-  kStream,  ///< in place
-  kShard,   ///< from a copy of what the node's ranks need on node-local storage
-  kFull     ///< from a copy of the whole set on node-local storage
+  kStream,   ///< in place
+  kShard,    ///< from a copy of what the node's ranks need on node-local storage
+  kScatter,  ///< the same, but nodes that need the same share out its reading and pass it round
+  kFull      ///< from a copy of the whole set on node-local storage
 };
 const char* to_string(StagingMode mode);
 
@@ -29,6 +31,8 @@ struct StagingConfig {
   std::string directory = {};
   Afterwards afterwards = Afterwards::kRemove;
   Reuse reuse = Reuse::kUnread;
+  std::int64_t memory_bytes = std::int64_t{1} << 30;  ///< of a node, for packs on their way
+  std::int64_t readers = 4, writers = 2;              ///< threads of each rank that copies
 };
 
 StagingConfig parse_staging(const base::ObjectReader& section);

@@ -210,6 +210,29 @@ TEST_F(LongParts, AreScatteredAndGathered) {
   EXPECT_EQ(long_->last().back(), std::byte{9});
 }
 
+TEST(Shift, PassesBytesOfAnySizeRoundTheRanks) {
+  const Communicator world = Communicator::world();
+  if (world.size() == 1) {
+    EXPECT_THROW(world.start_shift({}, 0, {}, 0), base::Error);
+    return;
+  }
+  constexpr std::int64_t kPiece = 1 << 20;
+  const int right = (world.rank() + 1) % world.size();
+  const int left = (world.rank() + world.size() - 1) % world.size();
+  const auto size_of = [](int rank, std::int64_t bytes) {
+    return static_cast<std::size_t>(bytes == 0 ? 0 : bytes + rank);
+  };
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, kPiece - 1, 3 * kPiece + 7}) {
+    const std::vector<std::byte> sent(size_of(world.rank(), bytes),
+                                      static_cast<std::byte>(world.rank() + 1));
+    std::vector<std::byte> received(size_of(left, bytes));
+    Pending pending = world.start_shift(sent, right, received, left);
+    EXPECT_EQ(pending.bytes_sent(), std::ssize(sent));
+    pending.wait();
+    EXPECT_THAT(received, Each(static_cast<std::byte>(left + 1)));
+  }
+}
+
 TEST(Parts, RefusesPartsThatDoNotFitTheBuffers) {
   const Communicator world = Communicator::world();
   const auto ranks = static_cast<std::size_t>(world.size());

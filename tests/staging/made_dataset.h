@@ -1,6 +1,7 @@
 // Samples of given sizes, names and labels in memory, for tests of packs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,7 +59,7 @@ class MadeDataset final : public dataset::Dataset {
   std::vector<std::string> names, classes = {"even", "odd"};
   std::int64_t first_label = 0, mtime_ns = 5, content = 0;  ///< another content gives other bytes
   std::function<void(std::int64_t index)> at_read, at_stamp;
-  mutable std::int64_t reads = 0, stamps = 0;
+  mutable std::atomic<std::int64_t> reads{0}, stamps{0};
 
  private:
   template <class T>

@@ -57,7 +57,7 @@ class Packs : public testing::Test {
   }
   void put(std::int64_t first, std::int64_t last) const {
     for (std::int64_t number = first; number < last; ++number) {
-      store().put(number, image(number));
+      store().put(number, image(number), Durability::kCached);
     }
   }
   static void write(const std::string& path, const std::vector<std::byte>& bytes) {

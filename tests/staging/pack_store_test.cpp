@@ -107,7 +107,7 @@ TEST_F(StoredPacks, MayBeWrittenByManyAtOnce) {
   for (int i = 0; i < 4; ++i) {
     writers.emplace_back([&, bytes = image(2), stored = store()] {
       for (int time = 0; time < 10; ++time) {
-        stored.put(2, bytes);
+        stored.put(2, bytes, Durability::kOnDevice);
         stored.remove_dead_parts();
       }
     });
@@ -180,8 +180,9 @@ TEST_F(StoredPacks, NameTheNodeWhoseDiskIsFull) {
     GTEST_SKIP() << "tmpfs cannot be mounted";
   }
   const PackStore small(disk, record());
-  EXPECT_THAT(base::thrown_message<base::SystemError>(
-                  [&] { small.put(0, std::vector<std::byte>(std::size_t{1} << 20)); }),
+  EXPECT_THAT(base::thrown_message<base::SystemError>([&] {
+                small.put(0, std::vector<std::byte>(std::size_t{1} << 20), Durability::kCached);
+              }),
               AllOf(testing::StartsWith(base::host_name() + ": " + disk + "/pack-00000000.part."),
                     HasSubstr("offset 0: write failed: No space left on device")));
   EXPECT_TRUE(fs::is_empty(disk));

@@ -59,39 +59,6 @@ TEST_F(StagingPlans, ExamineEachSampleOnceInTheJobNotOnEachNode) {
   EXPECT_EQ(sum[0], 100);
 }
 
-TEST_F(StagingPlans, ShareOutWholePacksByBytes) {
-  const MadeDataset source = MadeDataset::random(3000, 4000);
-  const StagingPlan found = plan(source, {{0, 3000}}, 1);
-  const std::int64_t largest = pack_bytes_for(source.total()) + 4000;
-  for (const int ranks : {1, 2, 3, 7}) {
-    std::vector<std::int64_t> all;
-    for (int rank = 0; rank < ranks; ++rank) {
-      std::int64_t bytes = 0;
-      for (const std::int64_t number : share_of(*found.list, found.missing, ranks, rank)) {
-        bytes += (*found.list)[number].bytes;
-        all.push_back(number);
-      }
-      EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(found.bytes) / ranks,
-                  static_cast<double>(largest));
-    }
-    EXPECT_EQ(all, found.packs);
-  }
-}
-
-TEST_F(StagingPlans, ShareOutPacksOfNoBytesAndFewerPacksThanRanks) {
-  for (const std::vector<Pack>& packs : {std::vector<Pack>{{0, 0, 0}},
-                                         {{0, 100, 0}, {1, 0, 0}},
-                                         {{0, 0, 0}, {1, 3, 0}, {2, 0, 0}}}) {
-    const PackList list(packs, std::ssize(packs));
-    std::vector<std::int64_t> all, expected;
-    for (std::int64_t number = 0; number < list.count(); ++number) expected.push_back(number);
-    for (int rank = 0; rank < 5; ++rank) {
-      for (const std::int64_t number : share_of(list, expected, 5, rank)) all.push_back(number);
-    }
-    EXPECT_EQ(all, expected);
-  }
-}
-
 TEST_F(StagingPlans, HoldNothingWhereNothingIsNeeded) {
   const MadeDataset source({10, 20, 30});
   const StagingPlan nothing = plan(source, {}, 1);

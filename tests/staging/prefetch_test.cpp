@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <optional>
 #include <string>
 
 #include "runner/base/error.h"
@@ -55,6 +57,25 @@ TEST(Prefetcher, StaysAtMostDepthBatchesAhead) {
   }
   EXPECT_FALSE(too_far);
   EXPECT_EQ(furthest, 49);
+}
+
+TEST(PrefetchQueue, GivesUpAfterTheTimeAndGoesOn) {
+  std::promise<void> may_go_on;
+  std::future<void> is_told = may_go_on.get_future();
+  PrefetchQueue queue(1, 1, 1, 0, 2, [&](std::int64_t batch, std::int64_t, std::size_t) {
+    if (batch == 0) is_told.wait();
+  });
+  EXPECT_EQ(queue.next_within(0.0), std::nullopt);
+  EXPECT_EQ(queue.next_within(0.01), std::nullopt);
+  may_go_on.set_value();
+  EXPECT_EQ(queue.next().batch, 0);  // the one that was asked for
+  for (;;) {
+    if (const auto ready = queue.next_within(0.01)) {
+      EXPECT_EQ(ready->batch, 1);
+      break;
+    }
+  }
+  EXPECT_THROW(queue.next_within(0.01), base::Error);
 }
 
 TEST(Prefetcher, HandsAnErrorToTheCallerOfItsBatch) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -53,7 +54,7 @@ class MemoryDataset final : public dataset::Dataset {
            std::string(static_cast<std::size_t>(index * 7), '.');
   }
 
-  mutable std::int64_t reads = 0;
+  mutable std::atomic<std::int64_t> reads{0};
   std::function<void()> at_read, at_stamp;
   std::int64_t claimed_bytes = 0, mtime_ns = 5;
   std::string written_over;  ///< if not empty, the content of every sample

@@ -34,7 +34,8 @@ TEST_F(StagingOnRanks, RefusesSetsThatFitAloneButNotTogether) {
   fs::create_directories(directory(topology));
   // Two thirds of the space per set, as claimed sizes only.
   source->claimed_bytes = static_cast<std::int64_t>(fs::space(directory(topology)).available / 6);
-  const auto another = std::make_shared<MemoryDataset>(*source);
+  const auto another = std::make_shared<MemoryDataset>(source->size());
+  another->claimed_bytes = source->claimed_bytes;
   another->mtime_ns = 6;
   ASSERT_TRUE(
       fit_together({plan_staging(*source, {{0, 4}}, world_, topology, directory(topology))}));

@@ -1,10 +1,12 @@
 // Tests of the modes of staging: what each plans, copies and reads.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
 #include "staging/pack_list.h"
 #include "staging/stage.h"
 #include "staging/stage_fixture.h"
@@ -46,6 +48,66 @@ TEST_F(StagingOnRanks, HoldsTheWholeSetOnEveryNodeWhenFull) {
   }
   // Any run that needs the whole set uses it again.
   EXPECT_EQ(stage_on(topology, source, {{0, 100}}).facts["reused"], true);
+}
+
+TEST_F(StagingOnRanks, ReadsEachSampleOnceInTheJobWhenScattered) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(100);
+  const Copied staged = stage_on(topology, source, {{0, 100}}, Afterwards::kRemove, Reuse::kUnread,
+                                 StagingMode::kScatter);
+  EXPECT_EQ(staged.facts["mode"], "scatter");
+  EXPECT_EQ(staged.facts["samples"], 100 * topology.node_count);
+  std::vector<std::int64_t> sums = {source->reads, staged.staging->take_copied_bytes()};
+  world_.allreduce_sum(std::span(sums));
+  EXPECT_EQ(sums[0], 100);
+  EXPECT_EQ(sums[1], staged.facts["bytes"]);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(content(*staged.data, i), MemoryDataset::text(i));
+  }
+}
+
+TEST_F(StagingOnRanks, ScattersOnlyWhatNodesMissAndOnlyAmongThem) {
+  const runner::Topology topology = nodes(4);
+  const auto source = std::make_shared<MemoryDataset>(100);
+  const std::string set = die_with_copy(topology, 100);
+  const PackList packs = list_packs(*source, world_);
+  // Node 0 has all; the others miss pack 1, and the last one pack 2, too.
+  const bool is_last = topology.node_index == topology.node_count - 1;
+  if (topology.is_node_leader() && topology.node_index > 0) {
+    fs::remove(set + "/" + pack_file_name(1));
+    if (is_last) fs::remove(set + "/" + pack_file_name(2));
+  }
+  world_.barrier();
+  const Copied staged = stage_on(topology, source, {{0, 100}}, Afterwards::kRemove, Reuse::kUnread,
+                                 StagingMode::kScatter);
+  const auto samples_of = [&](std::int64_t number) {
+    return packs.last(number) - packs[number].first;
+  };
+  std::int64_t expected = 0;
+  if (topology.node_count > 1) expected += samples_of(1) + samples_of(2);  // the last node
+  if (topology.node_count > 2) expected += samples_of(1);                  // once for the others
+  std::vector<std::int64_t> reads = {source->reads};
+  world_.allreduce_sum(std::span(reads));
+  EXPECT_EQ(reads[0], expected);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(content(*staged.data, i), MemoryDataset::text(i));
+  }
+}
+
+TEST_F(StagingOnRanks, CopiesWithTheRanksWhosePacksFitItsMemory) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(100);
+  StagingConfig config{StagingMode::kShard, directory(topology)};
+  config.memory_bytes = 1;
+  Staging refused({{"set", source, {{0, 100}}}}, config, place(topology));
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { refused.copy(); }),
+              testing::StartsWith("/staging/memory_bytes: must hold 4 packs of up to "));
+  world_.barrier();
+  config.memory_bytes = 30000;  // for one rank
+  Staging staging({{"set", source, {{0, 100}}}}, config, place(topology));
+  staging.copy();
+  EXPECT_EQ(source->reads, world_.rank() == 0 ? 100 : 0);
+  staging.leave();
 }
 
 TEST_F(StagingOnRanks, CountsWhatThisRankCopiedOnce) {

@@ -144,7 +144,7 @@ TEST_F(StoredSamples, ArriveFromTheirOwnPackOnly) {
   const PackList other = packs_of(*source_, 40);
   std::vector<std::byte> image(static_cast<std::size_t>(image_bytes(other, 3)));
   read_pack(*source_, other, store().name(3), image);
-  store().put(3, image);
+  store().put(3, image, Durability::kCached);
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { data->arrived(3); }),
               HasSubstr("expected 5 samples from 15 on, found 2 from 6 on"));
 }

@@ -173,7 +173,7 @@ TEST_F(CosmoFlowWorkload, KnowsItsSamples) {
 TEST_F(CosmoFlowWorkload, DoesTheMathematicsOfOneRank) {
   const OneRank one = one_rank(config_of(universes_, "stream"));
   expect_same_steps(config_of(universes_, "stream"), one);
-  for (const char* staging : {"stream", "shard", "full"}) {
+  for (const char* staging : {"stream", "shard", "scatter", "full"}) {
     SCOPED_TRACE(staging);
     expect_same_training(config_of(universes_, staging), one);
   }

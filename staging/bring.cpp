@@ -1,0 +1,108 @@
+// Copies to nodes what they miss of a set.
+#include "staging/bring.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "staging/hash.h"
+#include "staging/node_plan.h"
+
+namespace staging {
+namespace {
+
+/// Collective over all ranks. The nodes that miss the same packs as this one.
+ReadingNodes nodes_that_miss_the_same(const StagingPlan& plan, const runner::Communicator& world,
+                                      const runner::Topology& topology) {
+  const std::uint64_t mine = hash_of(std::as_bytes(std::span(plan.missing)));
+  const std::vector<std::int64_t> sent = {static_cast<std::int64_t>(mine)};
+  const std::vector<std::int64_t> of_rank = world.allgather(std::span<const std::int64_t>(sent));
+  std::vector<std::uint64_t> of_node(static_cast<std::size_t>(topology.node_count));
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    of_node[static_cast<std::size_t>(topology.node_of_rank[rank])] =
+        static_cast<std::uint64_t>(of_rank[rank]);
+  }
+  return reading_nodes(of_node, topology.node_index);
+}
+
+NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks,
+                      bool travel) {
+  std::int64_t largest = 0;
+  for (const std::int64_t number : plan.missing) {
+    largest = std::max(largest, image_bytes(*plan.list, number));
+  }
+  return limits_of_node(config.memory_bytes, largest, ranks,
+                        {static_cast<int>(config.readers), static_cast<int>(config.writers)},
+                        travel, "/staging/memory_bytes");
+}
+
+/// Collective over all ranks. The route of this rank; without packs if it moves none. Each node
+/// reads for itself, or all that miss the same share it out.
+Route route_of(const StagingPlan& plan, StagingMode mode, const runner::Communicator& world,
+               const runner::Topology& topology, NodeLimits& limits) {
+  const int rank = topology.node.rank();
+  if (mode != StagingMode::kScatter) {
+    if (rank >= limits.carriers) return {};
+    auto shares = shares_of(*plan.list, plan.missing, limits.carriers);
+    return {nullptr, {std::move(shares[static_cast<std::size_t>(rank)])}};
+  }
+  const ReadingNodes nodes = nodes_that_miss_the_same(plan, world, topology);
+  const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{limits.carriers}));
+  limits.carriers = lanes;
+  const bool carries = rank < lanes;
+  auto ring = std::make_shared<const runner::Communicator>(
+      world.split(carries ? nodes.group * lanes + rank : -1, topology.node_index));
+  if (!carries) return {};
+  const auto shares = shares_of(*plan.list, plan.missing, nodes.nodes * lanes);
+  Route route{nodes.nodes > 1 ? std::move(ring) : nullptr, {}};
+  for (int node = 0; node < nodes.nodes; ++node) {
+    route.packs.push_back(shares[static_cast<std::size_t>(node * lanes + rank)]);
+  }
+  return route;
+}
+
+std::int64_t bytes_of(const PackList& list, const Route& route) {
+  std::int64_t bytes = 0;
+  for (const auto& packs : route.packs) {
+    for (const std::int64_t number : packs) bytes += list[number].bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<Moved> bring_missing(const dataset::Dataset& source, const StagingPlan& plan,
+                                   const PackStore& store, const StagingConfig& config,
+                                   const runner::Communicator& world,
+                                   const runner::Topology& topology) {
+  for (const std::int64_t number : plan.missing) {
+    check_pack_size(*plan.list, number, source.source());
+  }
+  NodeLimits limits =
+      limits_for(plan, config, topology.node.size(), config.mode == StagingMode::kScatter);
+  const Route route = route_of(plan, config.mode, world, topology, limits);
+  if (route.packs.empty()) return Moved{};
+  const bool must_last = config.afterwards == Afterwards::kKeep || config.reuse == Reuse::kVerified;
+  Pipeline pipeline(source, *plan.list, store, route, limits.each,
+                    must_last ? Durability::kOnDevice : Durability::kCached,
+                    topology.node.activity());
+  try {
+    for (;;) {
+      const Pipeline::Progress progress = pipeline.advance();
+      if (progress == Pipeline::Progress::kDone) return pipeline.moved();
+      if (progress == Pipeline::Progress::kStopped) return std::nullopt;
+    }
+  } catch (const base::SystemError& e) {
+    throw base::SystemError(fmt::format("{}; this rank had copied {} of its {} bytes", e.what(),
+                                        pipeline.moved().copied_bytes,
+                                        bytes_of(*plan.list, route)));
+  }
+}
+
+}  // namespace staging

@@ -1,0 +1,112 @@
+// Threads that write packs to a node's copy.
+#include "staging/pack_writers.h"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/usable_cpus.h"
+
+namespace staging {
+
+struct PackWriters::State {
+  State(PackStore store_in, Durability durability_in)
+      : store(std::move(store_in)), durability(durability_in) {}
+
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      came.wait(lock, [&] { return is_ending || !waiting.empty(); });
+      if (is_ending) return;
+      PackImage image = std::move(waiting.front());
+      waiting.pop_front();
+      lock.unlock();
+      const std::exception_ptr error = write(image);
+      image.buffer.reset();  // free again before the pack counts as written
+      lock.lock();
+      --unwritten;
+      if (error && !failure) failure = error;
+      if (unwritten == 0 || failure) done.notify_all();
+    }
+  }
+
+  std::exception_ptr write(const PackImage& image) {
+    try {
+      store.put(image.number, image.bytes(), durability);
+      copied_bytes += image.sample_bytes;
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      is_ending = true;
+    }
+    came.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  const PackStore store;
+  const Durability durability;
+  std::atomic<std::int64_t> copied_bytes{0};
+  std::mutex mutex;
+  std::condition_variable came, done;
+  // Guarded by mutex.
+  std::deque<PackImage> waiting;
+  std::int64_t unwritten = 0;  ///< packs that wait or are being written
+  std::exception_ptr failure;
+  bool is_ending = false;
+  std::vector<std::thread> threads;
+};
+
+PackWriters::PackWriters(int threads, const PackStore& store, Durability durability)
+    : state_(std::make_unique<State>(store, durability)) {
+  try {
+    for (int i = 0; i < threads; ++i) {
+      state_->threads.emplace_back([state = state_.get()] {
+        base::use_process_cpus();
+        state->work();
+      });
+    }
+  } catch (const std::system_error& e) {
+    state_->stop();
+    throw base::thread_error(fmt::format("staging, with {} writers", threads), e);
+  }
+}
+
+PackWriters::~PackWriters() { state_->stop(); }
+
+void PackWriters::put(PackImage image) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(std::move(image));
+    ++state_->unwritten;
+  }
+  state_->came.notify_one();
+}
+
+bool PackWriters::are_done_within(double seconds) {
+  std::unique_lock lock(state_->mutex);
+  const bool is_done = state_->done.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return state_->unwritten == 0 || state_->failure;
+  });
+  if (state_->failure) std::rethrow_exception(state_->failure);
+  return is_done;
+}
+
+std::int64_t PackWriters::copied_bytes() const { return state_->copied_bytes; }
+
+}  // namespace staging

@@ -1,0 +1,34 @@
+// Threads that write packs to a node's copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "staging/pack_buffers.h"
+#include "staging/pack_store.h"
+
+namespace staging {
+
+/// Writes packs in any order. Who gives packs bounds the memory, by a fixed number of buffers. The
+/// destructor ends the threads after the packs that they are writing, and drops the others.
+class PackWriters {
+ public:
+  PackWriters(int threads, const PackStore& store, Durability durability);
+  ~PackWriters();
+  PackWriters(const PackWriters&) = delete;
+  PackWriters& operator=(const PackWriters&) = delete;
+
+  /// Returns at once. The image must not change any more.
+  void put(PackImage image);
+  /// Whether all packs are written, at the latest after `seconds`. Rethrows the first failure:
+  /// SystemError for a write, DataError for a pack that reads back differently.
+  bool are_done_within(double seconds);
+  /// Bytes of the samples that are written.
+  std::int64_t copied_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace staging

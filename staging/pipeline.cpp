@@ -1,0 +1,214 @@
+// Moves packs from their source to the copies on nodes.
+#include "staging/pipeline.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/stop_signals.h"
+#include "staging/pack_buffers.h"
+#include "staging/pack_file.h"
+#include "staging/pack_writers.h"
+#include "staging/prefetch_queue.h"
+
+namespace staging {
+namespace {
+
+/// How often a waiting main thread looks for signals and reports progress.
+constexpr double kLookSeconds = 0.2;
+
+/// Beyond the images that threads read ahead or write: one that takes the place of an image that
+/// was read, and one that arrives while another is passed on.
+int images_in_hand(bool travel) { return travel ? 2 : 1; }
+
+std::size_t largest_image(const PackList& list, const Route& route) {
+  std::int64_t largest = 0;
+  for (const auto& packs : route.packs) {
+    for (const std::int64_t number : packs) {
+      largest = std::max(largest, image_bytes(list, number));
+    }
+  }
+  return static_cast<std::size_t>(largest);
+}
+
+}  // namespace
+
+int most_images(const PipelineLimits& limits, bool travel) {
+  return static_cast<int>(PrefetchQueue::places(limits.readers)) + limits.writers +
+         images_in_hand(travel);
+}
+
+NodeLimits limits_of_node(std::int64_t memory_bytes, std::int64_t largest_image, int ranks,
+                          const PipelineLimits& wanted, bool travel, const std::string& where) {
+  const std::int64_t image = std::max<std::int64_t>(largest_image, 1);
+  PipelineLimits each = wanted;
+  while (most_images(each, travel) * image > memory_bytes && each.readers + each.writers > 2) {
+    int& more = each.readers >= each.writers ? each.readers : each.writers;
+    --more;
+  }
+  const std::int64_t needed = most_images(each, travel) * image;
+  if (needed > memory_bytes) {
+    throw base::ConfigError(
+        fmt::format("{}: must hold {} packs of up to {} bytes, {} bytes in all, got {}", where,
+                    most_images(each, travel), image, needed, memory_bytes));
+  }
+  const auto carriers = static_cast<int>(std::min<std::int64_t>(ranks, memory_bytes / needed));
+  return {carriers, each, carriers * needed};
+}
+
+struct Pipeline::State {
+  State(const dataset::Dataset& source_in, const PackList& list_in, const PackStore& store_in,
+        Route route_in, const PipelineLimits& limits, Durability durability,
+        base::Activity& activity_in)
+      : source(source_in),
+        list(list_in),
+        store(store_in),
+        route(std::move(route_in)),
+        own(route.packs.at(static_cast<std::size_t>(route.ring ? route.ring->rank() : 0))),
+        activity(activity_in),
+        buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
+                largest_image(list, route)),
+        places(PrefetchQueue::places(limits.readers)),
+        writers(limits.writers, store, durability) {
+    for (const auto& packs : route.packs) rounds = std::max(rounds, packs.size());
+    for (PackBuffer& place : places) place = buffers.take_within(0.0);
+    readers.emplace(std::min(limits.readers, static_cast<int>(own.size())), limits.readers, 1, 0,
+                    std::ssize(own), [this](std::int64_t turn, std::int64_t, std::size_t place) {
+                      read(own[static_cast<std::size_t>(turn)], places[place]);
+                    });
+  }
+  ~State() { is_ending = true; }
+
+  PackImage image_of(std::int64_t number, PackBuffer buffer) const {
+    return {number, std::move(buffer), static_cast<std::size_t>(image_bytes(list, number)),
+            list[number].bytes};
+  }
+
+  /// On a reader's thread.
+  void read(std::int64_t number, const PackBuffer& buffer) {
+    const PackImage image = image_of(number, buffer);
+    source_reads += read_pack(source, list, store.name(number), image.bytes(), [this] {
+      ++samples;
+      if (is_ending) throw base::Error(base::ExitCode::kStopped, "staging: stopped");
+    });
+    source_bytes += list[number].bytes;
+  }
+
+  /// Tells what threads have done since the last call, and rethrows what a writer threw.
+  void report() {
+    const std::int64_t now = samples + writers.copied_bytes();
+    if (std::exchange(reported, now) != now) activity.progress();
+    writers.are_done_within(0.0);
+  }
+
+  bool is_told() const {
+    const bool told = runner::is_told_to_end();
+    return route.ring ? route.ring->allreduce_max(std::int64_t{told ? 1 : 0}) != 0 : told;
+  }
+
+  PackBuffer take_buffer() {
+    for (;;) {
+      if (PackBuffer buffer = buffers.take_within(kLookSeconds)) return buffer;
+      report();
+    }
+  }
+
+  /// The next pack that this rank reads. nullopt, unless others of a ring wait for it, if this rank
+  /// is told to end first.
+  std::optional<PackImage> next_own() {
+    PackBuffer spare = take_buffer();
+    for (;;) {
+      if (const auto ready = readers->next_within(kLookSeconds)) {
+        std::swap(spare, places[ready->place]);
+        return image_of(own[static_cast<std::size_t>(ready->batch)], std::move(spare));
+      }
+      report();
+      if (!route.ring && runner::is_told_to_end()) return std::nullopt;
+    }
+  }
+
+  /// The pack that rank `from` of the ring reads in this round.
+  std::optional<std::int64_t> pack_of(int from) const {
+    const std::vector<std::int64_t>& packs = route.packs[static_cast<std::size_t>(from)];
+    return round < packs.size() ? std::optional(packs[round]) : std::nullopt;
+  }
+
+  /// Each rank's pack of this round goes once round the ring: rank r passes on in step s what rank
+  /// r - s has read.
+  void pass_round(std::optional<PackImage> held) {
+    const runner::Communicator& ring = *route.ring;
+    const int ranks = ring.size(), rank = ring.rank();
+    const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    for (int step = 0; step + 1 < ranks; ++step) {
+      const int reader = (rank + 2 * ranks - step - 1) % ranks;
+      std::optional<PackImage> arrived;
+      if (const auto number = pack_of(reader)) arrived = image_of(*number, take_buffer());
+      const auto none = std::span<std::byte>();
+      runner::Pending passing = ring.start_shift(held ? held->bytes() : none, right,
+                                                 arrived ? arrived->bytes() : none, left);
+      network_bytes += passing.bytes_sent();
+      passing.wait();
+      held = std::move(arrived);
+      report();
+      if (!held) continue;
+      check_pack(held->bytes(), store.name(held->number),
+                 fmt::format("{}: from another node", store.path(held->number)));
+      writers.put(*held);
+    }
+  }
+
+  Progress advance() {
+    if (round == rounds) {
+      if (!writers.are_done_within(kLookSeconds)) report();
+      return writers.are_done_within(0.0) ? Progress::kDone : Progress::kUnderWay;
+    }
+    if (is_told()) return Progress::kStopped;
+    std::optional<PackImage> held;
+    if (round < own.size()) {
+      held = next_own();
+      if (!held) return Progress::kStopped;
+      writers.put(*held);
+    }
+    if (route.ring) pass_round(std::move(held));
+    ++round;
+    report();
+    return Progress::kUnderWay;
+  }
+
+  const dataset::Dataset& source;
+  const PackList& list;
+  const PackStore& store;
+  const Route route;
+  const std::vector<std::int64_t>& own;  ///< what this rank reads
+  base::Activity& activity;
+  std::size_t rounds = 0, round = 0;
+  std::int64_t network_bytes = 0, reported = 0;
+  std::atomic<bool> is_ending{false};
+  std::atomic<std::int64_t> samples{0}, source_bytes{0}, source_reads{0};
+  PackBuffers buffers;
+  std::vector<PackBuffer> places;  ///< of the readers' queue
+  PackWriters writers;
+  std::optional<PrefetchQueue> readers;  ///< declared last: its threads end first
+};
+
+Pipeline::Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
+                   Route route, const PipelineLimits& limits, Durability durability,
+                   base::Activity& activity)
+    : state_(std::make_unique<State>(source, list, store, std::move(route), limits, durability,
+                                     activity)) {}
+
+Pipeline::~Pipeline() = default;
+
+Pipeline::Progress Pipeline::advance() { return state_->advance(); }
+
+Moved Pipeline::moved() const {
+  return {state_->source_bytes, state_->source_reads, state_->network_bytes,
+          state_->writers.copied_bytes()};
+}
+
+}  // namespace staging

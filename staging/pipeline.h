@@ -1,0 +1,80 @@
+// Moves packs from their source to the copies on nodes. Threads read and write, packs travel
+// between nodes from the main thread, and the memory for all of it is bounded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runner/base/activity.h"
+#include "runner/communicator.h"
+#include "staging/dataset/dataset.h"
+#include "staging/pack_list.h"
+#include "staging/pack_store.h"
+
+namespace staging {
+
+/// Threads of one rank, and with them its buffers.
+struct PipelineLimits {
+  int readers = 4, writers = 2;
+};
+
+/// Images of packs that a rank with these threads holds at most. `travel`: whether packs come from
+/// other nodes, too.
+int most_images(const PipelineLimits& limits, bool travel);
+
+/// How many of a node's ranks move packs, and how.
+struct NodeLimits {
+  int carriers = 1;
+  PipelineLimits each;
+  std::int64_t memory_bytes = 0;  ///< of all carriers
+};
+/// The most of `ranks` ranks whose images, of up to `largest_image` bytes, fit `memory_bytes`; a
+/// single one gets fewer threads where even its images do not fit. Throws ConfigError beginning
+/// with `where` if the least number of images does not fit.
+NodeLimits limits_of_node(std::int64_t memory_bytes, std::int64_t largest_image, int ranks,
+                          const PipelineLimits& wanted, bool travel, const std::string& where);
+
+/// What one rank moves: its packs are those that it reads from the source, in this order.
+struct Route {
+  /// The ranks, one a node, that all need what each of them reads; null if this node reads for
+  /// itself alone.
+  std::shared_ptr<const runner::Communicator> ring;
+  /// By rank of the ring, or of this rank only. All ranks give the same.
+  std::vector<std::vector<std::int64_t>> packs;
+};
+
+/// What one rank moved.
+struct Moved {
+  std::int64_t source_bytes = 0, source_reads = 0;  ///< of samples, read from the source
+  std::int64_t network_bytes = 0;                   ///< sent to other nodes
+  std::int64_t copied_bytes = 0;                    ///< of samples, written to the copy
+};
+
+class Pipeline {
+ public:
+  /// Starts the threads that read. The arguments must outlive the object.
+  Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
+           Route route, const PipelineLimits& limits, Durability durability,
+           base::Activity& activity);
+  /// Ends the threads. What is not yet a whole pack is removed.
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  enum class Progress { kUnderWay, kDone, kStopped };
+  /// Collective over the ring. Moves one more pack of each of its ranks; after the last one, waits
+  /// until all are written. kStopped when a rank of the ring was told to end before that. Throws
+  /// DataError and SystemError of reading and writing, and DataError for a pack that arrives
+  /// damaged.
+  Progress advance();
+
+  Moved moved() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace staging
