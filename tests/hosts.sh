@@ -1,31 +1,38 @@
 #!/usr/bin/env bash
-# Simulates several hosts on one machine: network and UTS namespaces joined by a switch with optional rate limits.
+# Simulates several hosts on one machine: network, UTS and mount namespaces joined by a switch with optional rate limits.
 # Everything is removed when the command ends.
 #
 #   hosts.sh COUNT RATE COMMAND...   runs COMMAND on host1. RATE limits each link in both directions: a rate of tc, or
 #                                    "unlimited"
 #   hosts.sh --probe                 whether this machine can do that, and if not, why
+#   hosts.sh --probe-server          the same with SERVED
+#
+# Folders, from the environment:
+#   SERVED=FOLDER    the hosts read it from a server of its own, with such a link: a network file system (sshfs without
+#                    ssh; packages sshfs, openssh-sftp-server and socat)
+#   PRIVATE=FOLDER   each host has another one there: FOLDER.host1 and so on
 #
 # On host1, Open MPI can start processes on the others: mpirun --host host1:1,host2:1
 set -euo pipefail
 
 self=$(realpath "$0")
-readonly self network=10.77.0
+readonly self network=10.77.0 server=server port=2222 sftp=/usr/lib/openssh/sftp-server
+readonly -a enter=(--net --uts --mount)
 
-namespaces() { readlink "/proc/$1/ns/net" "/proc/$1/ns/uts"; }
+namespaces() { readlink "/proc/$1/ns/net" "/proc/$1/ns/uts" "/proc/$1/ns/mnt"; }
 
 # Starts a process whose new namespaces live as long as it does, and adds its id to `holders`.
 hold_namespaces() {
-  unshare --net --uts sleep infinity &
+  unshare --net --uts --mount sleep infinity &
   holders+=($!)
   # Until unshare has made the namespaces, those of the process are still ours.
   until [[ $(namespaces $!) != "$(namespaces self)" ]]; do sleep 0.02; done
 }
 
-# HOST PROCESS: links that host, which has the process's namespaces, to the switch.
+# NAME NUMBER PROCESS: links that host, which has the process's namespaces, to the switch.
 lay_link() {
-  local host=$1 inside="nsenter -t $2 --net --uts" in_switch="nsenter -t ${holders[0]} --net" end
-  $inside hostname "host$host"
+  local host=$2 inside="nsenter -t $3 ${enter[*]}" in_switch="nsenter -t ${holders[0]} --net" end
+  $inside hostname "$1"
   $inside ip link add name net0 type veth peer name "port$host" netns "${holders[0]}"
   $in_switch ip link set "port$host" master switch up
   $inside ip address add "$network.$host/24" dev net0
@@ -37,19 +44,55 @@ lay_link() {
   done
 }
 
+# NUMBER PROCESS: what that host sees in FOLDERs of its own.
+lay_folders() {
+  local inside="nsenter -t $2 ${enter[*]}"
+  if [[ -n ${PRIVATE-} ]]; then
+    mkdir -p "$PRIVATE" "$PRIVATE.host$1"
+    $inside mount --bind "$PRIVATE.host$1" "$PRIVATE"
+  fi
+  [[ -z ${SERVED-} ]] && return
+  $inside sshfs -f -o "ro,directport=$port,max_read=1048576" "$network.250:$SERVED" "$SERVED" &
+  others=($! "${others[@]}")  # ends before the server, which it would miss
+  until $inside mountpoint -q "$SERVED"; do
+    kill -0 $! # sshfs has failed, and said why
+    sleep 0.02
+  done
+}
+
+# In the server's namespaces.
+serve() {
+  # Its connections, each a process, end with it.
+  nsenter -t "$1" "${enter[@]}" unshare --pid --fork --kill-child socat "TCP-LISTEN:$port,fork,reuseaddr" "EXEC:$sftp -R" &
+  others+=($!)
+  until nsenter -t "$1" --net bash -c "exec 3<>/dev/tcp/$network.250/$port" 2>/dev/null; do
+    kill -0 $!
+    sleep 0.02
+  done
+}
+
 # Makes the switch, the other hosts and the links. Runs in host1's namespaces.
 lay_network() {
   local host
-  holders=()
-  trap 'kill "${holders[@]}" 2>/dev/null || true' EXIT
+  holders=() others=()
+  # sshfs must not try to unmount what goes with its host, and unshare ignores other signals.
+  trap 'kill -KILL "${others[@]}" 2>/dev/null || true; kill "${holders[@]}" 2>/dev/null || true' EXIT
   hold_namespaces
   nsenter -t "${holders[0]}" --net ip link add switch type bridge
   nsenter -t "${holders[0]}" --net ip link set switch up
-  lay_link 1 $$
+  lay_link host1 1 $$
   for ((host = 2; host <= count; ++host)); do
     hold_namespaces
-    lay_link "$host" "${holders[-1]}"
+    lay_link "host$host" "$host" "${holders[-1]}"
   done
+  host_processes=("${holders[@]:1}")
+  if [[ -n ${SERVED-} ]]; then
+    hold_namespaces
+    lay_link $server 250 "${holders[-1]}"
+    serve "${holders[-1]}"
+  fi
+  lay_folders 1 $$
+  for ((host = 2; host <= count; ++host)); do lay_folders "$host" "${host_processes[host - 2]}"; done
 }
 
 # HOST COMMAND...: what Open MPI calls in place of ssh. HOST_PROCESSES are those of host2 and so on, joined by "+".
@@ -57,17 +100,25 @@ on_host() {
   local processes number=${1#host}
   IFS=+ read -ra processes <<<"$HOST_PROCESSES"
   shift
-  exec nsenter -t "${processes[number - 2]}" --net --uts sh -c "$*"
+  exec nsenter -t "${processes[number - 2]}" "${enter[@]}" sh -c "$*"
 }
 
 case ${1-} in
   --probe) exec "$self" 2 1mbit true ;;
+  --probe-server)
+    for program in sshfs socat "$sftp"; do
+      command -v "$program" >/dev/null || { echo "hosts.sh: $program is not installed" >&2 && exit 1; }
+    done
+    SERVED=$(mktemp -d) && export SERVED
+    trap 'rmdir "$SERVED"' EXIT
+    "$self" 2 1mbit true
+    ;;
   host[0-9]*) on_host "$@" ;;
   --inside)
     readonly count=$2 rate=$3
     shift 3
     lay_network
-    HOST_PROCESSES=$(IFS=+ && echo "${holders[*]:1}")
+    HOST_PROCESSES=$(IFS=+ && echo "${host_processes[*]}")
     export HOST_PROCESSES OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
       OMPI_MCA_btl_tcp_if_include="$network.0/24" OMPI_MCA_oob_tcp_if_include="$network.0/24"
     # The names that Open MPI 5 has for them.
@@ -80,6 +131,6 @@ case ${1-} in
       echo "hosts.sh: expected COUNT RATE COMMAND..., COUNT from 1 to 200" >&2
       exit 2
     fi
-    exec unshare --net --uts "$self" --inside "$@"
+    exec unshare --net --uts --mount "$self" --inside "$@"
     ;;
 esac
