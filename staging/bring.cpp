@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/stop_signals.h"
 #include "staging/hash.h"
 #include "staging/node_plan.h"
 
@@ -75,6 +76,11 @@ std::int64_t bytes_of(const PackList& list, const Route& route) {
   return bytes;
 }
 
+/// What was moved, unless this rank was told to end: then the next set is not begun either.
+std::optional<Moved> unless_told(const Moved& moved) {
+  return runner::is_told_to_end() ? std::nullopt : std::optional(moved);
+}
+
 }  // namespace
 
 std::optional<Moved> bring_missing(const dataset::Dataset& source, const StagingPlan& plan,
@@ -87,15 +93,15 @@ std::optional<Moved> bring_missing(const dataset::Dataset& source, const Staging
   NodeLimits limits =
       limits_for(plan, config, topology.node.size(), config.mode == StagingMode::kScatter);
   const Route route = route_of(plan, config.mode, world, topology, limits);
-  if (route.packs.empty()) return Moved{};
-  const bool must_last = config.afterwards == Afterwards::kKeep || config.reuse == Reuse::kVerified;
-  Pipeline pipeline(source, *plan.list, store, route, limits.each,
-                    must_last ? Durability::kOnDevice : Durability::kCached,
+  if (route.packs.empty()) return unless_told({});
+  const Durability durability =
+      config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached;
+  Pipeline pipeline(source, *plan.list, store, route, limits.each, durability,
                     topology.node.activity());
   try {
     for (;;) {
       const Pipeline::Progress progress = pipeline.advance();
-      if (progress == Pipeline::Progress::kDone) return pipeline.moved();
+      if (progress == Pipeline::Progress::kDone) return unless_told(pipeline.moved());
       if (progress == Pipeline::Progress::kStopped) return std::nullopt;
     }
   } catch (const base::SystemError& e) {

@@ -13,7 +13,7 @@
 namespace staging {
 
 /// Collective over all ranks. Copies the packs that `plan` misses to `store`, which exists. nullopt
-/// when this rank, or one that it works with, was told to end before it was done. Throws DataError,
+/// when this rank, or one that it works with, was told to end. Throws DataError,
 /// SystemError, and ConfigError for too small a config.memory_bytes.
 std::optional<Moved> bring_missing(const dataset::Dataset& source, const StagingPlan& plan,
                                    const PackStore& store, const StagingConfig& config,

@@ -4,6 +4,9 @@
 //            a write is done then
 //   rename   SIGKILL before the n-th rename of such a file
 //   renamed  SIGKILL just after it
+//   pack     SIGKILL in the n-th call that opens, writes, renames or has renamed a staged pack;
+//   half
+//            of a write is done then
 //   flock    flock() fails with error number n
 //   trial    the trial file that a run writes first cannot be opened
 //   tick     SIGKILL at the n-th reading of the clock: any moment of the run
@@ -64,7 +67,8 @@ const Plan& plan() {
 std::atomic<long> sums{0}, tests{0};
 std::atomic<long> begun_opens{0}, part_calls{0}, part_writes{0}, renames{0}, ticks{0};
 constexpr int kDescriptors = 4096;
-std::atomic<bool> is_part[kDescriptors];
+std::atomic<bool> is_part[kDescriptors], is_pack[kDescriptors];
+std::atomic<long> pack_calls{0};
 
 bool wants(const char* what) { return std::strcmp(plan().what, what) == 0; }
 
@@ -89,6 +93,17 @@ bool names_trial(const char* path) { return ends_with(path, ".new.part"); }
 
 bool names_part(const char* path) { return ends_with(path, ".part") && !names_trial(path); }
 
+bool names_pack_part(const char* path) {
+  const char* const file = std::strrchr(path, '/');
+  return file != nullptr && std::strncmp(file, "/pack-", 6) == 0 &&
+         std::strstr(file, ".part.") != nullptr;
+}
+
+/// Counts a call on an unfinished pack; returns true if the process is to be killed in it.
+bool ends_in_pack_call() { return wants("pack") && ++pack_calls == plan().at; }
+
+bool on_pack(int fd) { return fd >= 0 && fd < kDescriptors && is_pack[fd].load(); }
+
 bool on_part(int fd) { return fd >= 0 && fd < kDescriptors && is_part[fd].load(); }
 
 template <class F>
@@ -109,7 +124,11 @@ int opened(int fd, const char* path) {
   if (wants("told") && std::strstr(path, ".part.") != nullptr && ++begun_opens == plan().at) {
     std::raise(SIGTERM);
   }
-  if (fd >= 0 && fd < kDescriptors) is_part[fd] = names_part(path);
+  if (fd >= 0 && fd < kDescriptors) {
+    is_part[fd] = names_part(path);
+    is_pack[fd] = names_pack_part(path);
+  }
+  if (on_pack(fd) && ends_in_pack_call()) die();
   if (on_part(fd) && ends_in_part_call()) die();
   return fd;
 }
@@ -134,6 +153,10 @@ ssize_t written(int fd, std::size_t size, Write write) {
   if (is_disk_full(fd, size)) {
     errno = ENOSPC;
     return -1;
+  }
+  if (on_pack(fd) && ends_in_pack_call()) {
+    write(size / 2);
+    die();
   }
   if (!on_part(fd)) return write(size);
   if (wants("full") && ++part_writes >= plan().at) {
@@ -225,7 +248,10 @@ int rename(const char* from, const char* to) {
   static const auto real = next<int (*)(const char*, const char*)>("rename");
   const bool counts_here = names_part(from) && ++renames == plan().at;
   if (counts_here && wants("rename")) die();
+  const bool is_of_pack = names_pack_part(from);
+  if (is_of_pack && ends_in_pack_call()) die();
   const int status = real(from, to);
+  if (is_of_pack && ends_in_pack_call()) die();
   if (counts_here && wants("renamed")) die();
   return status;
 }
