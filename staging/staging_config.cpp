@@ -51,8 +51,10 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
                                                    "node-local folder", base::whole_path());
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
   config.afterwards = keep ? Afterwards::kKeep : Afterwards::kRemove;
-  const bool verify = section.optional<bool>(
-      "verify", false, "read a copy that is there in full, and copy its damaged packs anew");
+  const bool verify = section.optional<bool>("verify", false,
+                                             "read a copy that is there in full, and copy its "
+                                             "damaged packs anew; flush a new one and read "
+                                             "it back");
   config.reuse = verify ? Reuse::kVerified : Reuse::kUnread;
   config.memory_bytes = section.optional<std::int64_t>(
       "memory_bytes", config.memory_bytes, "memory of a node for samples on their way to its copy",

@@ -22,8 +22,9 @@ const char* to_string(StagingMode mode);
 /// is not removed by a later run with kRemove.
 enum class Afterwards { kRemove, kKeep };
 
-/// Which copies are used again: kUnread trusts what their files look like, and finds a damaged
-/// sample only when it is read; kVerified reads them in full first.
+/// How copies are trusted: kUnread trusts what their files look like, and finds a damaged sample
+/// only when it is read; kVerified reads those that are there in full first, and new ones back from
+/// the device.
 enum class Reuse { kUnread, kVerified };
 
 struct StagingConfig {
