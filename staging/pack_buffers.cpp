@@ -1,15 +1,24 @@
 // Memory for the images of packs.
 #include "staging/pack_buffers.h"
 
+#include <sys/mman.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
 namespace staging {
 
 struct PackBuffers::State {
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { std::free(memory); }
+  };
+  using Memory = std::unique_ptr<std::byte[], Free>;
+
   State(std::size_t count, std::size_t bytes_in) : bytes(bytes_in), unused(count) {}
 
   const std::size_t bytes;
@@ -17,7 +26,16 @@ struct PackBuffers::State {
   std::condition_variable became_free;
   // Guarded by mutex.
   std::size_t unused;  ///< that may still be allocated
-  std::vector<std::unique_ptr<std::byte[]>> free;
+  std::vector<Memory> free;
+
+  Memory allocate() const {
+    constexpr std::size_t kHugePage = std::size_t{2} << 20;
+    const std::size_t whole = (bytes + kHugePage) / kHugePage * kHugePage;  // at least one
+    void* const memory = std::aligned_alloc(kHugePage, whole);
+    if (memory == nullptr) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_HUGEPAGE);  // only advice: otherwise it is merely slower
+    return Memory(static_cast<std::byte*>(memory));
+  }
 };
 
 PackBuffers::PackBuffers(std::size_t count, std::size_t bytes)
@@ -31,9 +49,9 @@ PackBuffer PackBuffers::take_within(double seconds) {
       state_->became_free.wait_for(lock, std::chrono::duration<double>(seconds),
                                    [&] { return !state_->free.empty() || state_->unused > 0; });
   if (!is_there) return nullptr;
-  std::unique_ptr<std::byte[]> memory;
+  State::Memory memory;
   if (state_->free.empty()) {
-    memory = std::make_unique_for_overwrite<std::byte[]>(state_->bytes);
+    memory = state_->allocate();
     --state_->unused;
   } else {
     memory = std::move(state_->free.back());

@@ -100,29 +100,38 @@ PackTrailer read_trailer(const dataset::File& file, PackName name) {
   return trailer;
 }
 
-/// Puts samples into an image, in the order in which they come.
+/// Gives samples their room in an image, in the order in which they come.
 class Packer {
  public:
   Packer(std::span<std::byte> image, std::int64_t first, std::int64_t samples)
       : image_(image), first_(first), places_(static_cast<std::size_t>(samples)) {}
 
-  /// Counts, but does not keep, what there is no room for.
-  void add(std::int64_t index, std::span<const std::byte> bytes) {
-    const std::size_t offset = used_;
-    used_ += bytes.size();
-    if (used_ > image_.size()) return;
-    std::copy(bytes.begin(), bytes.end(), image_.begin() + static_cast<std::ptrdiff_t>(offset));
-    places_.at(static_cast<std::size_t>(index - first_)) = {
-        static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes.size()),
-        hash_of(bytes)};
+  /// Empty if there is too little: asked() is then more than the image has.
+  std::span<std::byte> room(std::int64_t index, std::int64_t bytes) {
+    finish_last();
+    asked_ += bytes;
+    if (asked_ > std::ssize(image_)) return {};
+    last_ = &places_.at(static_cast<std::size_t>(index - first_));
+    *last_ = {static_cast<std::uint32_t>(asked_ - bytes), static_cast<std::uint32_t>(bytes), 0};
+    return bytes_of(*last_);
   }
-  std::int64_t used() const { return static_cast<std::int64_t>(used_); }
+  /// Call when the last sample is there.
+  void finish_last() {
+    if (last_ != nullptr) last_->hash = hash_of(bytes_of(*last_));
+    last_ = nullptr;
+  }
+  /// Bytes that room was asked for so far.
+  std::int64_t asked() const { return asked_; }
   const std::vector<SamplePlace>& places() const { return places_; }
 
  private:
+  std::span<std::byte> bytes_of(const SamplePlace& place) const {
+    return image_.subspan(place.offset, place.size);
+  }
+
   std::span<std::byte> image_;  ///< room for the samples
-  std::int64_t first_;
-  std::size_t used_ = 0;
+  std::int64_t first_, asked_ = 0;
+  SamplePlace* last_ = nullptr;  ///< whose bytes come now
   std::vector<SamplePlace> places_;
 };
 
@@ -183,16 +192,21 @@ std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, Pac
   std::vector<std::int64_t> indices(static_cast<std::size_t>(last - pack.first));
   std::iota(indices.begin(), indices.end(), pack.first);
   Packer packer(image.first(static_cast<std::size_t>(pack.bytes)), pack.first, last - pack.first);
-  const std::int64_t reads =
-      source.read_many(indices, [&](std::int64_t index, std::span<const std::byte> bytes) {
-        packer.add(index, bytes);
-        if (at_sample) at_sample();
-      });
-  if (packer.used() != pack.bytes) {
+  const auto require = [&](bool is_as_listed) {
+    if (is_as_listed) return;
     throw base::DataError(fmt::format(
-        "{}: changed while it was staged: expected {} bytes in samples {} to {}, found {}",
-        source.source(), pack.bytes, pack.first, last - 1, packer.used()));
-  }
+        "{}: changed while it was staged: expected {} bytes in samples {} to {}, found {}{}",
+        source.source(), pack.bytes, pack.first, last - 1,
+        packer.asked() > pack.bytes ? "at least " : "", packer.asked()));
+  };
+  const std::int64_t reads = source.read_many(indices, [&](std::int64_t index, std::int64_t bytes) {
+    const std::span<std::byte> room = packer.room(index, bytes);
+    require(packer.asked() <= pack.bytes);
+    if (at_sample) at_sample();
+    return room;
+  });
+  packer.finish_last();
+  require(packer.asked() == pack.bytes);
   close_image(image, list, name, packer.places());
   return reads;
 }

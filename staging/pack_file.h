@@ -42,9 +42,9 @@ std::int64_t image_bytes(const PackList& list, std::int64_t number);
 /// Throws DataError, beginning with `source`, for a pack of 4 GiB or more: samples are too large.
 void check_pack_size(const PackList& list, std::int64_t number, const std::string& source);
 
-/// Reads the samples of a pack into `image`, of image_bytes(). Calls `at_sample` after each sample,
-/// which may throw. Returns the number of reads of the source. Throws DataError if its sizes differ
-/// from those of the list. Any thread may call it.
+/// Reads the samples of a pack into `image`, of image_bytes(). Calls `at_sample` before each
+/// sample, which may throw. Returns the number of reads of the source. Throws DataError if its
+/// sizes differ from those of the list. Any thread may call it.
 std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, PackName name,
                        std::span<std::byte> image,
                        const std::function<void()>& at_sample = nullptr);

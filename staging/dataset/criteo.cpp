@@ -33,6 +33,12 @@ class Pieces final : public Dataset {
     out.resize(static_cast<std::size_t>(bytes(index)));
     file_->read(index * ClickFile::kPieceBytes, out);
   }
+  std::int64_t read_many(std::span<const std::int64_t> indices, const Room& room) const override {
+    for (const std::int64_t index : indices) {
+      file_->read(index * ClickFile::kPieceBytes, room(index, bytes(index)));
+    }
+    return std::ssize(indices);
+  }
   std::string name(std::int64_t index) const override {
     return fmt::format("{}: piece {}", file_->path(), index);
   }

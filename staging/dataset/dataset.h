@@ -43,10 +43,12 @@ class Dataset {
   /// What people should know about the dataset, and about the samples read since the last call,
   /// although reading did not fail. Thread-safe.
   virtual std::vector<std::string> take_remarks() const { return {}; }
-  /// Passes each of `indices` to `sink`, in whichever order suits the storage; adjacent samples are
-  /// read together in large blocks. Returns the number of reads. Throws DataError as read() does.
-  using Sink = std::function<void(std::int64_t index, std::span<const std::byte> bytes)>;
-  virtual std::int64_t read_many(std::span<const std::int64_t> indices, const Sink& sink) const;
+  /// Memory for a sample of this size. Its bytes are there when the next is asked for.
+  using Room = std::function<std::span<std::byte>(std::int64_t index, std::int64_t bytes)>;
+  /// Reads each of `indices` into memory that `room` gives, in whichever order suits the storage;
+  /// adjacent small samples are read together in large blocks. Returns the number of reads. Throws
+  /// DataError as read() does.
+  virtual std::int64_t read_many(std::span<const std::int64_t> indices, const Room& room) const;
 };
 
 /// An interleaved 8-bit RGB image, row-major.

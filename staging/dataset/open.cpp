@@ -66,6 +66,15 @@ class FolderDataset final : public ListedDataset {
     file.read(0, out);
   }
 
+  std::int64_t read_many(std::span<const std::int64_t> indices, const Room& room) const override {
+    for (const std::int64_t index : indices) {
+      const File file(path(index));
+      note_opened(index, {file.size(), file.mtime_ns()});
+      file.read(0, room(index, file.size()));
+    }
+    return std::ssize(indices);
+  }
+
   void note_opened(std::int64_t index, const Stamp& found) const override {
     require_size(index, found.bytes);
     const std::uint32_t now = mark_of(found);
@@ -139,7 +148,7 @@ class TarDataset final : public ListedDataset {
     }
   }
 
-  std::int64_t read_many(std::span<const std::int64_t> indices, const Sink& sink) const override {
+  std::int64_t read_many(std::span<const std::int64_t> indices, const Room& room) const override {
     std::vector<std::int64_t> order(indices.begin(), indices.end());
     std::sort(order.begin(), order.end(), [this](std::int64_t a, std::int64_t b) {
       return sample(a).position < sample(b).position;
@@ -149,14 +158,19 @@ class TarDataset final : public ListedDataset {
     for (std::size_t first = 0; first < order.size(); ++reads) {
       const std::size_t last = end_of_piece(order, first);
       const std::int64_t begin = sample(order[first]).position;
+      if (first + 1 == last) {
+        file_.read(begin, room(order[first], sample(order[first]).size));
+        look_for_change();
+        ++first;
+        continue;
+      }
       piece.resize(static_cast<std::size_t>(end_of(order[last - 1]) - begin));
       file_.read(begin, piece);
       look_for_change();
       for (; first < last; ++first) {
         const Listing::Sample& found = sample(order[first]);
-        sink(order[first],
-             std::span(piece).subspan(static_cast<std::size_t>(found.position - begin),
-                                      static_cast<std::size_t>(found.size)));
+        std::copy_n(piece.begin() + (found.position - begin), found.size,
+                    room(order[first], found.size).begin());
       }
     }
     return reads;
@@ -215,11 +229,11 @@ class TarDataset final : public ListedDataset {
 
 }  // namespace
 
-std::int64_t Dataset::read_many(std::span<const std::int64_t> indices, const Sink& sink) const {
+std::int64_t Dataset::read_many(std::span<const std::int64_t> indices, const Room& room) const {
   std::vector<std::byte> bytes;
   for (const std::int64_t index : indices) {
     read(index, bytes);
-    sink(index, bytes);
+    std::copy(bytes.begin(), bytes.end(), room(index, std::ssize(bytes)).begin());
   }
   return static_cast<std::int64_t>(indices.size());
 }

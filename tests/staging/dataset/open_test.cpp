@@ -94,12 +94,15 @@ TEST_F(OpenDataset, IsTheSameOnARankThatWasTold) {
 }
 
 TEST_F(OpenDataset, ReadsManyInOneCallAndFewReads) {
-  std::vector<std::pair<std::int64_t, std::string>> got;
+  std::vector<std::pair<std::int64_t, std::string>> got(3);
+  std::size_t samples = 0;
   const auto data = open_dataset(tar(tar_of(kFiles)));
   const std::vector<std::int64_t> wanted = {4, 0, 3};
-  const std::int64_t reads = data->read_many(wanted, [&](std::int64_t index,
-                                                         std::span<const std::byte> bytes) {
-    got.emplace_back(index, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const std::int64_t reads = data->read_many(wanted, [&](std::int64_t index, std::int64_t bytes) {
+    auto& [its_index, content] = got.at(samples++);
+    its_index = index;
+    content.resize(static_cast<std::size_t>(bytes));
+    return std::as_writable_bytes(std::span(content));
   });
   // In the order of the archive.
   EXPECT_EQ(got,
@@ -191,9 +194,10 @@ TEST_F(OpenDataset, GivesHardLinksTheDataOfTheirTargets) {
   EXPECT_EQ(data->bytes(2), 3);
   std::vector<std::string> many(3);
   const std::vector<std::int64_t> indices = {0, 1, 2};
-  data->read_many(indices, [&](std::int64_t index, std::span<const std::byte> bytes) {
-    many[static_cast<std::size_t>(index)].assign(reinterpret_cast<const char*>(bytes.data()),
-                                                 bytes.size());
+  data->read_many(indices, [&](std::int64_t index, std::int64_t bytes) {
+    std::string& content = many[static_cast<std::size_t>(index)];
+    content.resize(static_cast<std::size_t>(bytes));
+    return std::as_writable_bytes(std::span(content));
   });
   EXPECT_EQ(many, (std::vector<std::string>{"one", "one", "one"}));
 }
