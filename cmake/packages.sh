@@ -21,7 +21,7 @@ groups[build]="${groups[analysis]}
   libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
-  slurm-wlm munge mpich shellcheck zsh groff"
+  slurm-wlm munge mpich shellcheck zsh groff sshfs openssh-sftp-server socat rsync"
 # To compare with the reference framework and scikit-learn. Tests that need them are skipped without them.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # The tools that files of configs/integrations are for, and what makes Debian packages. Tests skip those that are absent.
