@@ -150,13 +150,17 @@ std::vector<Existing> use_what_is_there(std::vector<StagingPlan>& plans,
   return existing;
 }
 
-/// On the leader: goes on with the set that exists, or begins one.
-void begin_or_go_on(const StagingPlan& plan, const SetRecord& record, const Existing& existing,
-                    Staged& staged) {
-  staged.use =
-      existing.use ? existing.use : std::make_shared<FolderUse>(begin_set(plan.directory, record));
+/// On the leader: goes on with the set that exists, or begins one. Returns what people should know
+/// of what was in its place; else "".
+std::string begin_or_go_on(const StagingPlan& plan, const SetRecord& record,
+                           const Existing& existing, Staged& staged) {
+  std::string set_aside;
+  staged.use = existing.use
+                   ? existing.use
+                   : std::make_shared<FolderUse>(begin_set(plan.directory, record, &set_aside));
   if (record.is_kept) keep_set(plan.directory);
   PackStore(plan.directory, record).remove_dead_parts();
+  return set_aside;
 }
 
 /// Collective over all ranks. Leaves `staged` without data when a rank was told to end.
@@ -166,7 +170,8 @@ void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingP
   const auto& [world, topology, clock] = place;
   const SetRecord record = record_for(plan, *source, config.afterwards);
   const PackStore store(plan.directory, record);
-  if (topology.is_node_leader()) begin_or_go_on(plan, record, existing, staged);
+  std::string set_aside;
+  if (topology.is_node_leader()) set_aside = begin_or_go_on(plan, record, existing, staged);
   topology.node.barrier();  // from now on there is the folder
   const auto mine = bring_missing(*source, plan, store, config, world, topology);
   if (topology.node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return;
@@ -175,6 +180,7 @@ void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingP
   auto data = std::make_shared<StoredDataset>(source, store, plan.list);
   for (const std::int64_t number : plan.packs) data->arrived(number);
   if (!existing.damage.empty()) data->note(existing.damage + "; copied anew");
+  if (!set_aside.empty()) data->note(set_aside);
   staged.data = std::move(data);
   topology.node.barrier();
 }

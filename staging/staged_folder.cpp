@@ -66,15 +66,22 @@ std::string rename_beside(const std::string& directory, const std::string& mark)
   });
 }
 
-/// Removes a set, or renames anything else, from the place where a set is to begin.
-void clear_away(const std::string& directory) {
+/// Removes a set, or renames anything else, from the place where a set is to begin. Returns what
+/// people should know of that; else "".
+std::string clear_away(const std::string& directory) {
+  std::string problem = "it is no folder that only this user can change";
   try {
     // Nothing is written or removed through a link, or where others may have put one.
-    if (is_own_folder(directory)) return remove_folder(directory);
-  } catch (const base::Error&) {
-    // It is no set, or holds files of others; then it may have another name by now.
+    if (is_own_folder(directory)) {
+      remove_folder(directory);
+      return "";
+    }
+  } catch (const base::Error& e) {
+    problem = e.what();  // It is no set, or holds files of others; it may have another name by now.
   }
-  if (is_there(directory)) rename_beside(directory, ".not-staged.");
+  if (!is_there(directory)) return "";
+  return fmt::format("{}: expected a staged set, found something else, which is now {}: {}",
+                     directory, rename_beside(directory, ".not-staged."), problem);
 }
 
 /// The folders in `directory` that only this user can change; none if it is not there. Throws
@@ -215,11 +222,12 @@ std::optional<FolderUse> use_set(const std::string& directory, const std::string
   return std::nullopt;
 }
 
-FolderUse begin_set(const std::string& directory, const SetRecord& record) {
+FolderUse begin_set(const std::string& directory, const SetRecord& record, std::string* set_aside) {
   constexpr int kMostTries = 100;  // each failure: another run began just then
   for (int i = 0; i < kMostTries; ++i) {
     if (auto use = use_set(directory, record.identity)) return std::move(*use);
-    if (is_there(directory)) clear_away(directory);
+    const std::string told = is_there(directory) ? clear_away(directory) : "";
+    if (set_aside != nullptr && !told.empty()) *set_aside = told;
     FolderUse begun = begin_folder(directory, record);
     std::error_code error;
     fs::rename(begun.folder(), directory, error);

@@ -19,8 +19,9 @@ std::optional<FolderUse> use_set(const std::string& directory, const std::string
 
 /// use_set(), or else that of a new folder, which no other user may read, with the record in it. A
 /// set of another identity there is removed; anything that is no set, or that others may write to,
-/// is renamed. Throws SystemError.
-FolderUse begin_set(const std::string& directory, const SetRecord& record);
+/// is renamed, and `set_aside` tells that. Throws SystemError.
+FolderUse begin_set(const std::string& directory, const SetRecord& record,
+                    std::string* set_aside = nullptr);
 
 /// Those of `packs` that are not in the set of this identity in `directory` (PackStore::have()):
 /// all if there is no such set that only this user can change. `damage` as in PackStore::have().

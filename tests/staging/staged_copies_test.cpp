@@ -153,6 +153,15 @@ TEST_F(StagingOnRanks, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
     aside += entry.path().string().find(".not-staged.") != std::string::npos ? 1 : 0;
   }
   EXPECT_EQ(aside, 1);
+  const auto remarks = staged.data->take_remarks();
+  ASSERT_EQ(remarks.size(), topology.is_node_leader() ? 1U : 0U);
+  for (const std::string& remark : remarks) {
+    EXPECT_THAT(remark, testing::StartsWith(left +
+                                            ": expected a staged set, found something else, "
+                                            "which is now " +
+                                            left + ".not-staged."));
+    EXPECT_THAT(remark, testing::HasSubstr("/begun.json: "));
+  }
 }
 
 TEST_F(StagingOnRanks, TakesThePlaceOfADamagedSetWithAForeignFile) {
