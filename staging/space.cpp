@@ -24,7 +24,8 @@ std::optional<std::int64_t> number_in(const std::string& path) {
   return std::nullopt;  // "max", or no such file
 }
 
-/// MemAvailable, limited by what the control group (version 2) has left.
+}  // namespace
+
 std::int64_t available_memory() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
   std::ifstream in("/proc/meminfo");
@@ -38,8 +39,6 @@ std::int64_t available_memory() {
   if (limit && used) available = std::min(available, std::max<std::int64_t>(*limit - *used, 0));
   return available;
 }
-
-}  // namespace
 
 Space space_at(const std::string& directory) {
   struct statvfs volume {};
@@ -55,13 +54,15 @@ Space space_at(const std::string& directory) {
   return space;
 }
 
-Space space_near(const std::string& path) {
+std::string nearest_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::path folder = std::filesystem::absolute(path, error);
   while (!std::filesystem::is_directory(folder, error) && folder != folder.root_path()) {
     folder = folder.parent_path();
   }
-  return space_at(folder.string());
+  return folder.string();
 }
+
+Space space_near(const std::string& path) { return space_at(nearest_folder(path)); }
 
 }  // namespace staging

@@ -15,7 +15,14 @@ struct Space {
 /// group. Throws SystemError.
 Space space_at(const std::string& directory);
 
-/// For a path that may not exist yet: the space of the nearest existing folder at or above it.
+/// The nearest existing folder at or above a path.
+std::string nearest_folder(const std::string& path);
+
+/// Memory that programs may still take: MemAvailable, limited by what the control group (version 2)
+/// has left.
+std::int64_t available_memory();
+
+/// For a path that may not exist yet: the space of nearest_folder().
 Space space_near(const std::string& path);
 
 }  // namespace staging
