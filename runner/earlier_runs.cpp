@@ -51,10 +51,16 @@ std::optional<EarlierRun> read(const std::string& telemetry_file, int ranks) {
   try {
     const telemetry::Report report = telemetry::read_report(telemetry_file);
     if (static_cast<int>(report.ranks.size()) != ranks) return std::nullopt;
-    EarlierRun run{telemetry_file, report.seconds(telemetry::Subsystem::kStaging).max, 0.0, 0.0};
+    EarlierRun run{telemetry_file, report.seconds(telemetry::Subsystem::kStaging).max, 0.0, 0.0,
+                   0.0};
     double steps_s = 0.0;
     for (const telemetry::RankReport& rank : report.ranks) {
       run.step_s = std::max(run.step_s, rank.step_s.mean);
+      const auto input = rank.subsystems_s[static_cast<std::size_t>(telemetry::Subsystem::kInput)];
+      if (rank.step_s.count > 0) {
+        const double input_s = input / static_cast<double>(rank.step_s.count);
+        run.compute_s = std::max(run.compute_s, rank.step_s.mean - input_s);
+      }
       steps_s = std::max(steps_s, rank.step_s.mean * static_cast<double>(rank.step_s.count));
     }
     if (steps_s <= 0.0) return std::nullopt;

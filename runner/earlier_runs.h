@@ -12,6 +12,7 @@ struct EarlierRun {
   std::string telemetry_file;
   double staging_s = 0.0;
   double step_s = 0.0;      ///< mean over steps, on the slowest rank
+  double compute_s = 0.0;   ///< of a step without its input, on the slowest rank
   double rest_share = 0.0;  ///< time outside staging and steps (evaluation, input), as a fraction
                             ///< of the time in steps
 };

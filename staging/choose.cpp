@@ -168,6 +168,13 @@ std::vector<CopyingMode> copying_modes() {
   return {{StagingMode::kShard, SourceReads::kOncePerNode}};
 }
 
+CopyingMode copying_mode(StagingMode mode) {
+  for (const CopyingMode& known : copying_modes()) {
+    if (known.mode == mode) return known;
+  }
+  return {mode, SourceReads::kOncePerNode};
+}
+
 double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch) {
   if (sizes.needed <= 0) return 1.0;
   const auto needed = static_cast<double>(sizes.needed);
@@ -202,19 +209,25 @@ const Prediction* Choice::predicted() const {
 }
 
 std::optional<Choice> choose_by_size(const std::vector<CopyingMode>& modes, const Sizes& sizes,
-                                     const Horizon& horizon, Wish wish) {
+                                     const Horizon& horizon, Wish wish, RatesAre rates) {
   if (modes.empty()) return Choice{StagingMode::kStream, "no mode that copies is available", {}};
   if (sizes.missing_of_all == 0 && sizes.needed > 0) {
     return Choice{modes.front().mode, "every node has a copy of what its ranks need", {}};
   }
-  if (wish == Wish::kCopy) return std::nullopt;
+  const bool may_measure = rates == RatesAre::kUnknown;
+  if (wish == Wish::kCopy) {
+    if (!may_measure || static_cast<double>(sizes.missing) > kTooLittle) return std::nullopt;
+    return Choice{modes.front().mode,
+                  "a copy is to be kept, and it is too little for a measurement of rates to pay",
+                  {}};
+  }
   const double epochs =
       over_epochs(horizon, [&](std::int64_t epoch) { return miss_share(sizes, horizon, epoch); });
   const SourceBytes streamed{horizon.epoch_bytes_of_all * epochs, horizon.epoch_bytes * epochs};
   const std::string reads =
       fmt::format("stream reads {} from the source in {}", bytes_words(streamed.of_all),
                   base::counted(horizon.epochs, "epoch"));
-  if (streamed.of_node <= kTooLittle) {
+  if (may_measure && streamed.of_node <= kTooLittle) {
     return Choice{
         StagingMode::kStream, reads + ", too little for a measurement of rates to pay", {}};
   }

@@ -7,18 +7,9 @@
 #include <vector>
 
 #include "staging/staging_config.h"
+#include "staging/storage_rates.h"
 
 namespace staging {
-
-/// Speeds of storage and network. 0: unknown, and no choice relies on it.
-struct Rates {
-  double source = 0.0;          ///< bytes per second that all nodes together read from the source
-  double source_of_node = 0.0;  ///< that one node reads alone; 0: no bound of its own
-  double source_files = 0.0;  ///< samples per second that all nodes read, where each has a file; 0:
-                              ///< no bound
-  double network = 0.0;       ///< bytes per second into a node while each receives from another
-  double local_write = 0.0, local_read = 0.0;  ///< bytes per second in the folder of a node
-};
 
 /// What a job needs of its sets, all together.
 struct Sizes {
@@ -53,6 +44,8 @@ struct CopyingMode {
 
 /// The modes among which `auto` chooses. kFull is only used by name: it copies more.
 std::vector<CopyingMode> copying_modes();
+/// How `mode` copies.
+CopyingMode copying_mode(StagingMode mode);
 
 /// How a job would go in one mode. Seconds are infinite where a rate is unknown.
 struct Prediction {
@@ -87,11 +80,14 @@ struct Choice {
   const Prediction* predicted() const;
 };
 
+/// Whether choosing takes a measurement.
+enum class RatesAre { kKnown, kUnknown };
+
 /// The choice where it needs no rates, else nullopt. Whoever has copies of all that it needs uses
 /// them. A run gains nothing from a copy if copying would read as much from the source as streaming
-/// does; and a run that streams less than 64 MiB on a node reads less than measuring rates would.
+/// does. Unknown rates do not matter for less than 64 MiB on a node: measuring would read more.
 std::optional<Choice> choose_by_size(const std::vector<CopyingMode>& modes, const Sizes& sizes,
-                                     const Horizon& horizon, Wish wish);
+                                     const Horizon& horizon, Wish wish, RatesAre rates);
 
 /// The mode with the least total_s. With Wish::kFastest it must fit, and take at least 5 % less
 /// than kStream, which is chosen otherwise. Of equal modes the first one is taken.

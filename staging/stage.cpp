@@ -19,6 +19,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/stop_signals.h"
 #include "staging/bring.h"
+#include "staging/decide.h"
 #include "staging/folder_use.h"
 #include "staging/own_folder.h"
 #include "staging/pack_store.h"
@@ -212,10 +213,24 @@ std::int64_t samples_of_node(const Ranges& ranges, const runner::Communicator& n
   return samples;
 }
 
+nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
+                                 const runner::Communicator& node) {
+  nlohmann::json plan = {{"mode", to_string(StagingMode::kStream)}};
+  for (const Wanted& set : sets) {
+    plan[set.name] = {{"samples", samples_of_node(set.ranges, node)}, {"bytes", nullptr}};
+  }
+  return plan;
+}
+
 }  // namespace
 
-Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place)
-    : sets_(std::move(sets)), config_(std::move(config)), place_(place) {
+Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
+                 const Outlook& outlook)
+    : sets_(std::move(sets)),
+      config_(std::move(config)),
+      place_(place),
+      outlook_(outlook),
+      mode_(config_.mode) {
   if (config_.mode != StagingMode::kFull) return;
   for (Wanted& set : sets_) set.ranges = {{0, set.source->size()}};
 }
@@ -225,32 +240,33 @@ Staging::~Staging() {
 }
 
 nlohmann::json Staging::plan() const {
-  const auto& [world, topology, clock] = place_;
-  nlohmann::json plan = {{"mode", to_string(config_.mode)}};
-  if (config_.mode == StagingMode::kStream) {
-    for (const Wanted& set : sets_) {
-      plan[set.name] = {{"samples", samples_of_node(set.ranges, topology.node)},
-                        {"bytes", nullptr}};
+  if (config_.mode == StagingMode::kStream) return plan_of_streaming(sets_, place_.topology.node);
+  const Decision decision = decide(sets_, config_, outlook_, place_);
+  nlohmann::json plan;
+  if (decision.choice.mode == StagingMode::kStream) {
+    plan = plan_of_streaming(sets_, place_.topology.node);
+  } else {
+    plan["mode"] = to_string(decision.choice.mode);
+    plan["fits"] = fit_together(decision.plans);
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      plan[sets_[i].name] = to_json(decision.plans[i]);
     }
-    return plan;
   }
-  std::vector<StagingPlan> plans;
-  for (const Wanted& set : sets_) {
-    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
-    plan[set.name] = to_json(plans.back());
-  }
-  plan["fits"] = fit_together(plans);
+  plan["choice"] = to_json(decision, config_);
+  plan["nodes"] = node_table(decision);
   return plan;
 }
 
-void Staging::copy_sets() {
+void Staging::copy_sets(std::vector<StagingPlan> plans) {
   const auto& [world, topology, clock] = place_;
   std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) make_staging_directory(config_.directory);
-  std::vector<StagingPlan> plans;
   std::vector<std::int64_t> planning_ns;
-  for (const Wanted& set : sets_) {
-    plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const Wanted& set = sets_[i];
+    if (plans.size() == i) {
+      plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+    }
     const std::int64_t now_ns = clock.steady_ns();
     planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
   }
@@ -263,15 +279,26 @@ void Staging::copy_sets() {
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
     near.facts =
-        facts_of(config_.mode, plans[i],
-                 {near.mine.source_reads, static_cast<double>(took_ns) * 1e-9}, world, topology);
+        facts_of(mode_, plans[i], {near.mine.source_reads, static_cast<double>(took_ns) * 1e-9},
+                 world, topology);
   }
 }
 
+std::vector<StagingPlan> Staging::choose_mode() {
+  if (config_.mode != StagingMode::kAuto) return {};
+  Decision decision = decide(sets_, config_, outlook_, place_);
+  mode_ = decision.choice.mode;
+  choice_ = to_json(decision, config_);
+  // Copies for later runs are staged apart, and looked at by people; logs need no row a node.
+  if (config_.afterwards == Afterwards::kKeep) choice_["nodes"] = node_table(decision);
+  return std::move(decision.plans);
+}
+
 void Staging::copy() {
-  if (config_.mode == StagingMode::kStream) return;
+  std::vector<StagingPlan> plans = choose_mode();
+  if (mode_ == StagingMode::kStream) return;
   try {
-    copy_sets();
+    copy_sets(std::move(plans));
   } catch (const runner::AgreedError&) {
     end_uses(staged_);
     throw;
@@ -292,6 +319,7 @@ nlohmann::json Staging::facts() const {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     facts[sets_[i].name] = to_json(staged_.empty() ? StagingFacts() : staged_[i].facts);
   }
+  if (!choice_.is_null()) facts["choice"] = choice_;
   return facts;
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -22,6 +22,14 @@ struct Wanted {
   std::string name;  ///< in plans and facts
   std::shared_ptr<const dataset::Dataset> source;
   Ranges ranges;
+  double samples_per_epoch = 0.0;  ///< that this rank reads of them in an epoch
+};
+
+/// What a run is about to do, for the choice of a mode.
+struct Outlook {
+  std::int64_t epochs = 0;
+  double epoch_compute_s = 0.0;   ///< seconds of an epoch without reading; 0: unknown
+  std::int64_t memory_bytes = 0;  ///< that the ranks of this node need beside samples
 };
 
 /// Where staging takes place. What is referred to must outlive its users.
@@ -37,34 +45,40 @@ struct Staged;
 class Staging {
  public:
   /// Accesses no file. Every rank gives the same sets in the same order; ranges may differ.
-  Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place);
+  /// `outlook` matters for kAuto and for plans.
+  Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
+          const Outlook& outlook = {});
   /// Not collective. If this rank is alone on its node, removes copies that are not to be kept;
   /// otherwise others may still read them, and the next run removes them.
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Collective over all ranks. {"mode", <name>: plan of the set on this node, ..., "fits"}. With
-  /// kStream no set has more than {"samples", "bytes": null}, and no file is accessed. Writes
-  /// nothing, and throws what plan_staging() does.
+  /// Collective over all ranks. {"mode", <name>: plan of the set on this node, ..., "fits",
+  /// "choice": the mode's reason and expected times, "nodes": a row for each node}. With kStream no
+  /// set has more than {"samples", "bytes": null}, and no file is accessed. Leaves nothing, though
+  /// rates may be measured; throws what decide() does.
   nlohmann::json plan() const;
 
-  /// Collective over all ranks. Unless samples are streamed, each rank copies its share, by bytes,
-  /// of the packs that are not there yet into config.directory, and reads them back. A pack is
-  /// trusted that only this user can change and whose file is whole; so a run goes on with what an
-  /// earlier one of the same dataset copied, whatever that one needed of it. Leftovers of dead jobs
-  /// in that folder are removed first. Throws AgreedError before copying anything when a node has
-  /// too little space for all sets together; AgreedError(kStopped) when a signal tells a rank to
-  /// end while it plans or copies (StopSignals); otherwise DataError or SystemError naming path and
-  /// offset. After a failure that all ranks know, or with one rank per node, what is not to be kept
-  /// is removed.
+  /// Collective over all ranks. Chooses a mode first with kAuto. Unless samples are streamed, each
+  /// rank copies its share, by bytes, of the packs that are not there yet into config.directory,
+  /// and reads them back. A pack is trusted that only this user can change and whose file is whole;
+  /// so a run goes on with what an earlier one of the same dataset copied, whatever that one needed
+  /// of it. Leftovers of dead jobs in that folder are removed first. Throws AgreedError before
+  /// copying anything when a node has too little space for all sets together; AgreedError(kStopped)
+  /// when a signal tells a rank to end while it plans or copies (StopSignals); otherwise DataError
+  /// or SystemError naming path and offset. After a failure that all ranks know, or with one rank
+  /// per node, what is not to be kept is removed.
   void copy();
 
   /// Same indices, labels and bytes as the source of a set: the source itself, or after copy() its
   /// copy, of which every read is checked against the sample's XXH3 (StoredDataset). Samples that
   /// are not in the copy are read from the source.
   const std::shared_ptr<const dataset::Dataset>& data(std::size_t set) const;
-  /// What copy() did, over all nodes, by name; the same on every rank.
+  /// After copy(), never kAuto.
+  StagingMode mode() const { return mode_; }
+  /// What copy() did, over all nodes, by name; the same on every rank. With kAuto also "choice":
+  /// what was chosen, and why.
   nlohmann::json facts() const;
   /// Bytes that this rank has copied since the last call.
   std::int64_t take_copied_bytes();
@@ -74,11 +88,17 @@ class Staging {
   void leave();
 
  private:
-  void copy_sets();
+  /// Collective. With kAuto sets mode_; returns the plans of a mode that copies.
+  std::vector<StagingPlan> choose_mode();
+  /// `plans`: of all sets, or none.
+  void copy_sets(std::vector<StagingPlan> plans);
 
   std::vector<Wanted> sets_;
   const StagingConfig config_;
   const Place place_;
+  const Outlook outlook_;
+  StagingMode mode_;
+  nlohmann::json choice_;       ///< null: the configuration's
   std::vector<Staged> staged_;  ///< empty: samples are read in place
   std::int64_t copied_bytes_ = 0;
 };

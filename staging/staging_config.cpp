@@ -18,8 +18,8 @@ std::string default_directory() {
 
 std::vector<std::pair<std::string, StagingMode>> staging_modes() {
   std::vector<std::pair<std::string, StagingMode>> modes;
-  for (const StagingMode mode :
-       {StagingMode::kStream, StagingMode::kShard, StagingMode::kScatter, StagingMode::kFull}) {
+  for (const StagingMode mode : {StagingMode::kAuto, StagingMode::kStream, StagingMode::kShard,
+                                 StagingMode::kScatter, StagingMode::kFull}) {
     modes.emplace_back(to_string(mode), mode);
   }
   return modes;
@@ -37,6 +37,8 @@ const char* to_string(StagingMode mode) {
       return "scatter";
     case StagingMode::kFull:
       return "full";
+    case StagingMode::kAuto:
+      return "auto";
   }
   return "";
 }
@@ -46,7 +48,8 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
   config.mode = section.choice<StagingMode>(
       "mode", config.mode, staging_modes(),
       "shard: copy what a node's ranks need to its own storage; scatter: the same, read once and "
-      "sent to all nodes that need it; full: the whole set; stream: read in place");
+      "sent to all nodes that need it; full: the whole set; stream: read in place; auto: stream, "
+      "shard or scatter, whichever takes the least time");
   config.directory = section.optional<std::string>("directory", default_directory(),
                                                    "node-local folder", base::whole_path());
   const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
@@ -63,6 +66,8 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
       "readers", config.readers, "threads of a copying rank that read", base::within(1, 64));
   config.writers = section.optional<std::int64_t>(
       "writers", config.writers, "threads of a copying rank that write", base::within(1, 64));
+  config.given = parse_rates(
+      section.object("rates", "of storage and network, for auto and for plans; else measured"));
   return config;
 }
 

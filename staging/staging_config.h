@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runner/base/object_reader.h"
+#include "staging/storage_rates.h"
 
 namespace staging {
 
@@ -14,7 +15,8 @@ enum class StagingMode {
   kStream,   ///< in place
   kShard,    ///< from a copy of what the node's ranks need on node-local storage
   kScatter,  ///< the same, but nodes that need the same share out its reading and pass it round
-  kFull      ///< from a copy of the whole set on node-local storage
+  kFull,     ///< from a copy of the whole set on node-local storage
+  kAuto      ///< one of the others, chosen before anything is copied (decide())
 };
 const char* to_string(StagingMode mode);
 
@@ -34,6 +36,7 @@ struct StagingConfig {
   Reuse reuse = Reuse::kUnread;
   std::int64_t memory_bytes = std::int64_t{1} << 30;  ///< of a node, for packs on their way
   std::int64_t readers = 4, writers = 2;              ///< threads of each rank that copies
+  GivenRates given = {};                              ///< for kAuto and for plans
 };
 
 StagingConfig parse_staging(const base::ObjectReader& section);

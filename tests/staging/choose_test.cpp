@@ -288,7 +288,8 @@ TEST(ChooseBySize, StreamsWhatACopyWouldReadAsOften) {
   // After 4 epochs each node has read 1 - 0.75^4 of its 100 GB, which stay in memory.
   Horizon horizon = epochs(4);
   horizon.cache_bytes = 100 * kGigabyte;
-  const auto choice = choose_by_size({kByNode}, four_nodes(), horizon, Wish::kFastest);
+  const auto choice =
+      choose_by_size({kByNode}, four_nodes(), horizon, Wish::kFastest, RatesAre::kUnknown);
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->mode, StagingMode::kStream);
   EXPECT_EQ(
@@ -299,11 +300,13 @@ TEST(ChooseBySize, StreamsWhatACopyWouldReadAsOften) {
   EXPECT_EQ(choose({kByNode}, four_nodes(), rates(), horizon, Wish::kFastest).mode,
             StagingMode::kStream);
   // A mode that reads once for all nodes reads less.
-  EXPECT_FALSE(choose_by_size({kByNode, kByClass}, four_nodes(), horizon, Wish::kFastest));
+  EXPECT_FALSE(choose_by_size({kByNode, kByClass}, four_nodes(), horizon, Wish::kFastest,
+                              RatesAre::kUnknown));
   horizon.epochs = 5;
   horizon.cache_bytes = 0;
-  EXPECT_FALSE(choose_by_size({kByNode}, four_nodes(), horizon, Wish::kFastest));
-  EXPECT_FALSE(choose_by_size({kByNode}, four_nodes(), horizon, Wish::kCopy));
+  EXPECT_FALSE(
+      choose_by_size({kByNode}, four_nodes(), horizon, Wish::kFastest, RatesAre::kUnknown));
+  EXPECT_FALSE(choose_by_size({kByNode}, four_nodes(), horizon, Wish::kCopy, RatesAre::kUnknown));
 }
 
 TEST(ChooseBySize, StreamsWhatIsTooLittle) {
@@ -311,21 +314,29 @@ TEST(ChooseBySize, StreamsWhatIsTooLittle) {
   small.needed = small.missing = small.missing_once = 8 << 20;
   small.missing_of_all = 4 * small.missing;
   Horizon horizon{.epochs = 8, .epoch_bytes = 8 << 20, .epoch_bytes_of_all = 32 << 20};
-  const auto choice = choose_by_size({kByNode, kByClass}, small, horizon, Wish::kFastest);
+  const auto choice =
+      choose_by_size({kByNode, kByClass}, small, horizon, Wish::kFastest, RatesAre::kUnknown);
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->mode, StagingMode::kStream);
   EXPECT_EQ(choice->reason,
             "stream reads 256.0 MiB from the source in 8 epochs, too little for a measurement of "
             "rates to pay");
+  EXPECT_EQ(choose_by_size({kByClass}, small, horizon, Wish::kCopy, RatesAre::kUnknown)->mode,
+            StagingMode::kFull);
+  for (const Wish wish : {Wish::kFastest, Wish::kCopy}) {  // no measurement is needed
+    EXPECT_FALSE(choose_by_size({kByNode, kByClass}, small, horizon, wish, RatesAre::kKnown));
+  }
   horizon.epochs = 9;
-  EXPECT_FALSE(choose_by_size({kByNode, kByClass}, small, horizon, Wish::kFastest));
+  EXPECT_FALSE(
+      choose_by_size({kByNode, kByClass}, small, horizon, Wish::kFastest, RatesAre::kUnknown));
 }
 
 TEST(ChooseBySize, UsesCopiesThatAreThere) {
   Sizes there = four_nodes();
   there.missing = there.missing_of_all = there.missing_once = 0;
   for (const Wish wish : {Wish::kFastest, Wish::kCopy}) {
-    const auto choice = choose_by_size({kByNode, kByClass}, there, epochs(1), wish);
+    const auto choice =
+        choose_by_size({kByNode, kByClass}, there, epochs(1), wish, RatesAre::kUnknown);
     ASSERT_TRUE(choice);
     EXPECT_EQ(choice->mode, StagingMode::kShard);
     EXPECT_EQ(choice->reason, "every node has a copy of what its ranks need");
@@ -334,11 +345,12 @@ TEST(ChooseBySize, UsesCopiesThatAreThere) {
 
 TEST(ChooseBySize, EndsForAnyNumberOfEpochs) {
   EXPECT_FALSE(choose_by_size({kByNode}, four_nodes(),
-                              epochs(std::numeric_limits<std::int64_t>::max()), Wish::kFastest));
+                              epochs(std::numeric_limits<std::int64_t>::max()), Wish::kFastest,
+                              RatesAre::kUnknown));
 }
 
 TEST(ChooseBySize, StreamsWhereNoModeCopies) {
-  EXPECT_EQ(choose_by_size({}, four_nodes(), epochs(9), Wish::kFastest)->mode,
+  EXPECT_EQ(choose_by_size({}, four_nodes(), epochs(9), Wish::kFastest, RatesAre::kUnknown)->mode,
             StagingMode::kStream);
   EXPECT_EQ(choose({}, four_nodes(), rates(), epochs(9), Wish::kFastest).mode,
             StagingMode::kStream);

@@ -160,6 +160,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
   const auto data = std::make_shared<UniverseData>(config, around.world, around.topology,
                                                    around.telemetry.clock(), around.threads,
                                                    run.seed, share_of(config, around.world));
+  data->expect(parallel::ahead_of(run, around, memory_needs));
   return std::make_unique<CosmoFlow>(choice, config, data, run, around);
 }
 

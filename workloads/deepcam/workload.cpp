@@ -115,6 +115,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
       config.data, config.staging, config.global_batch_size, config.epochs, config.model.height,
       config.model.width, around.world, around.topology, around.telemetry.clock(), around.threads,
       run.seed);
+  data->expect(parallel::ahead_of(run, around, memory_needs));
   return std::make_unique<DeepCam>(config, data, run, around);
 }
 

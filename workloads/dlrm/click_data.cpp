@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -75,8 +76,20 @@ std::int64_t ClickData::evaluation_steps(std::int64_t batch) const {
 std::vector<staging::Wanted> ClickData::wanted() const {
   const RecordRange part = evaluation_part(world_.rank());
   const auto train = train_->pieces();
-  return {{"train", train, {{0, train->size()}}},
-          {"test", test_->pieces(), {test_->pieces_of(part.first, part.first + part.count)}}};
+  // Each rank reads its slice of every batch, and its part of the test file in each evaluation.
+  const double drawn = static_cast<double>(train->size()) / world_.size();
+  const double share = static_cast<double>(part.count) /
+                       static_cast<double>(std::max<std::int64_t>(test_->samples(), 1));
+  const auto test = test_->pieces();
+  return {{"train", train, {{0, train->size()}}, drawn},
+          {"test",
+           test,
+           {test_->pieces_of(part.first, part.first + part.count)},
+           share * static_cast<double>(test->size()) * ahead_.evaluations_per_epoch}};
+}
+
+staging::Outlook ClickData::outlook() const {
+  return parallel::outlook_of(ahead_, steps_per_epoch());
 }
 
 nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
@@ -87,15 +100,18 @@ nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
     // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
-  return staging::Staging(wanted(), options_.staging, {world_, topology_, clock_}).plan();
+  const staging::Place place{world_, topology_, clock_};
+  return staging::Staging(wanted(), options_.staging, place, outlook()).plan();
 }
 
 nlohmann::json ClickData::stage(const parallel::BatchSplit& /*split*/) {
   open();
-  staging_.emplace(wanted(), options_.staging, staging::Place{world_, topology_, clock_});
+  const bool chooses = options_.staging.mode == staging::StagingMode::kAuto;
+  staging_.emplace(wanted(), options_.staging, staging::Place{world_, topology_, clock_},
+                   chooses ? outlook() : staging::Outlook());
   staging_->copy();
   // Records in place are read by their number, of a copy only whole pieces.
-  if (options_.staging.mode != staging::StagingMode::kStream) {
+  if (staging_->mode() != staging::StagingMode::kStream) {
     train_ = std::make_shared<const dataset::ClickFile>(*train_, staging_->data(0));
     test_ = std::make_shared<const dataset::ClickFile>(*test_, staging_->data(1));
   }

@@ -13,6 +13,7 @@
 #include "runner/communicator.h"
 #include "staging/stage.h"
 #include "workloads/dlrm/click_batches.h"
+#include "workloads/parallel/run_ahead.h"
 #include "workloads/parallel/samples.h"
 
 namespace dlrm {
@@ -37,6 +38,8 @@ class ClickData final : public parallel::Samples {
   /// that contradict each other.
   ClickData(ClickDataOptions options, const runner::Communicator& world,
             const runner::Topology& topology, const base::Clock& clock);
+  /// For StagingMode::kAuto, and for plans; without it nothing is ahead.
+  void expect(parallel::RunAhead ahead) { ahead_ = std::move(ahead); }
 
   /// Throw AgreedError when a file cannot be used or does not have the configured number of
   /// samples; then the call opens neither file.
@@ -75,12 +78,14 @@ class ClickData final : public parallel::Samples {
   using File = std::shared_ptr<const dataset::ClickFile>;
   File open_file(const std::string& path, std::int64_t expected_samples, const char* key) const;
   std::vector<staging::Wanted> wanted() const;
+  staging::Outlook outlook() const;
   ClickBatches::Source source_of(const File& file);
 
   const ClickDataOptions options_;
   const runner::Communicator& world_;
   const runner::Topology& topology_;
   const base::Clock& clock_;
+  parallel::RunAhead ahead_;
   File train_, test_;
   std::optional<ClickOrder> order_;
   std::optional<staging::Staging> staging_;

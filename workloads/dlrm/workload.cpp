@@ -266,6 +266,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
   const Config config = parse_config(run.reader);
   const auto data = std::make_shared<ClickData>(data_options(config, run.seed), around.world,
                                                 around.topology, around.telemetry.clock());
+  data->expect(parallel::ahead_of(run, around, memory_needs));
   return std::make_unique<Dlrm>(config, data, run, around);
 }
 

@@ -84,9 +84,18 @@ staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {
 }
 
 std::vector<staging::Wanted> SampleSets::wanted(const BatchSplit& split) const {
-  return {{"train", sources_.train, needed_for_training(split)},
-          {"validation", sources_.validation, {validation_part()}}};
+  // The ranks that split a sample read it together.
+  const auto drawn =
+      static_cast<double>(batch_samples(split) * split.accumulation * steps_per_epoch()) /
+      static_cast<double>(split.ranks_per_sample);
+  const auto [first, last] = validation_part();
+  const double evaluated = static_cast<double>(last - first) * ahead_.evaluations_per_epoch /
+                           static_cast<double>(split.ranks_per_sample);
+  return {{"train", sources_.train, needed_for_training(split), drawn},
+          {"validation", sources_.validation, {{first, last}}, evaluated}};
 }
+
+staging::Outlook SampleSets::outlook() const { return outlook_of(ahead_, steps_per_epoch()); }
 
 nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
   if (config_.staging.mode == staging::StagingMode::kStream) return nullptr;
@@ -96,12 +105,15 @@ nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
     // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
-  return staging::Staging(wanted(split), config_.staging, {world_, topology_, clock_}).plan();
+  const staging::Place place{world_, topology_, clock_};
+  return staging::Staging(wanted(split), config_.staging, place, outlook()).plan();
 }
 
 nlohmann::json SampleSets::stage(const BatchSplit& split) {
   open();
-  staging_.emplace(wanted(split), config_.staging, staging::Place{world_, topology_, clock_});
+  const bool chooses = config_.staging.mode == staging::StagingMode::kAuto;
+  staging_.emplace(wanted(split), config_.staging, staging::Place{world_, topology_, clock_},
+                   chooses ? outlook() : staging::Outlook());
   staging_->copy();
   sources_ = {staging_->data(0), staging_->data(1)};
   return staging_->facts();

@@ -19,6 +19,7 @@
 #include "staging/stage.h"
 #include "staging/staging_config.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/run_ahead.h"
 #include "workloads/parallel/samples.h"
 #include "workloads/parallel/training_keys.h"
 
@@ -57,6 +58,9 @@ class SampleSets : public Samples {
   /// Accesses no file. world, topology and clock outlive this.
   SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock);
+
+  /// For StagingMode::kAuto, and for plans; without it nothing is ahead.
+  void expect(RunAhead ahead) { ahead_ = std::move(ahead); }
 
   void open() override;
   void open_validation() override;
@@ -101,6 +105,7 @@ class SampleSets : public Samples {
  private:
   staging::Ranges needed_for_training(const BatchSplit& split) const;
   std::vector<staging::Wanted> wanted(const BatchSplit& split) const;
+  staging::Outlook outlook() const;
   void learn(Need need);
   void make_order(std::int64_t samples);
 
@@ -109,6 +114,7 @@ class SampleSets : public Samples {
   const runner::Communicator& world_;
   const runner::Topology& topology_;
   const base::Clock& clock_;
+  RunAhead ahead_;
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
   std::optional<staging::Staging> staging_;

@@ -140,6 +140,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
   const Config config = parse_config(run.reader);
   const auto data = std::make_shared<ImageData>(config, around.world, around.topology,
                                                 around.telemetry.clock(), around.threads, run.seed);
+  data->expect(parallel::ahead_of(run, around, memory_needs));
   return std::make_unique<ResNet50>(config, data, run, around);
 }
 

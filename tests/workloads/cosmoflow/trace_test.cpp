@@ -123,13 +123,13 @@ TEST_F(CosmoflowTrace, RefusesToStageWhatIsStreamed) {
     const Ended refused = shell(command + saved(object) + plan);
     EXPECT_EQ(refused.status, kUsage);
     EXPECT_THAT(refused.err,
-                HasSubstr("/staging/mode: expected shard or full, as stream copies nothing"));
+                HasSubstr("/staging/mode: expected auto, shard or full, as stream copies nothing"));
   }
   object["staging"]["mode"] = "none";  // the former name
   const Ended refused = shell(command + saved(object));
   EXPECT_EQ(refused.status, kUsage);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("/staging/mode: none is called stream now"),
-                                 HasSubstr("/staging/mode: expected shard or full")));
+                                 HasSubstr("/staging/mode: expected auto, shard or full")));
 }
 
 TEST_F(CosmoflowTrace, FindsWholeSetsThatWereStagedAhead) {

@@ -130,7 +130,9 @@ class Example final : public parallel::ReplicaWorkload {
 std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
                                                 const runner::Surroundings& around) {
   const Config config = parse_config(run.reader);
-  return std::make_unique<Example>(config, open_sets(config, run.seed, around), run, around);
+  const auto sets = open_sets(config, run.seed, around);
+  sets->expect(parallel::ahead_of(run, around, memory_needs));
+  return std::make_unique<Example>(config, sets, run, around);
 }
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
