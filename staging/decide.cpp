@@ -114,7 +114,7 @@ Decision decide(const std::vector<Wanted>& sets, const StagingConfig& config,
 
 nlohmann::json to_json(const Decision& decision, const StagingConfig& config) {
   const Horizon& horizon = decision.survey.horizon;
-  nlohmann::json modes = nlohmann::json::array();
+  nlohmann::json modes = nullptr;
   for (const Prediction& one : decision.choice.predictions) modes.push_back(to_json(one));
   nlohmann::json found = {{"chosen", to_string(decision.choice.mode)},
                           {"reason", decision.choice.reason},

@@ -296,7 +296,12 @@ std::vector<StagingPlan> Staging::choose_mode() {
 
 void Staging::copy() {
   std::vector<StagingPlan> plans = choose_mode();
-  if (mode_ == StagingMode::kStream) return;
+  if (mode_ == StagingMode::kStream) {
+    // A later run of this configuration may never copy, and so never find what a dead one left.
+    const bool leads = place_.topology.is_node_leader();
+    if (leads && !choice_.is_null()) remove_leftovers(config_.directory);
+    return;
+  }
   try {
     copy_sets(std::move(plans));
   } catch (const runner::AgreedError&) {

@@ -30,7 +30,7 @@ enum class Afterwards { kRemove, kKeep };
 enum class Reuse { kUnread, kVerified };
 
 struct StagingConfig {
-  StagingMode mode = StagingMode::kShard;
+  StagingMode mode = StagingMode::kAuto;
   std::string directory = {};
   Afterwards afterwards = Afterwards::kRemove;
   Reuse reuse = Reuse::kUnread;

@@ -33,12 +33,16 @@ member=${MEMBER:?which member of the set}
 # What outlives a start of this job: how it gets on, and what the run has saved.
 chain=${RESUME_JOB:-$job}
 folder=results/jobs/${chain//[^[:alnum:]._-]/_}
+# Samples that are copied lie in this folder of each node, which is removed at the end.
+scratch=${TMPDIR:-/tmp}/trainmark-${job//[^[:alnum:]._-]/_}
 
 # Threads are not pinned: those that read samples would share the core of the thread that starts them.
 export OMP_NUM_THREADS=$cpus_per_rank OMP_PROC_BIND=false
 
 # Of the configuration.
-changes=()
+changes=(
+  --set "staging.directory=$scratch"
+)
 
 # Starts a command on all ranks.
 ranks=(flux run --nodes="$nodes" --ntasks="$((nodes * ranks_per_node))" --cores-per-task="$cpus_per_rank"
@@ -92,6 +96,8 @@ trap 'ask_to_end somebody' USR2 TERM INT
 clean_up() {
   pkill -P "$warning" 2>/dev/null
   kill "$warning" 2>/dev/null
+  timeout 30 flux exec -r all \
+    rm -rf -- "$scratch" >/dev/null 2>&1 || rm -rf -- "$scratch"
 }
 
 # EXIT CODE: ends this job.

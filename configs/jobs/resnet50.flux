@@ -32,7 +32,7 @@ job=$batch_job
 # What outlives a start of this job: how it gets on, and what the run has saved.
 chain=${RESUME_JOB:-$job}
 folder=results/jobs/${chain//[^[:alnum:]._-]/_}
-# Samples are copied to this folder of each node, which is removed at the end.
+# Samples that are copied lie in this folder of each node, which is removed at the end.
 scratch=${TMPDIR:-/tmp}/trainmark-${job//[^[:alnum:]._-]/_}
 
 # Threads are not pinned: those that read samples would share the core of the thread that starts them.

@@ -39,7 +39,7 @@ std::string settings(const JobRequest& request, const SchedulerParts& parts) {
 std::string scratch(const JobRequest& request, const SchedulerParts& parts) {
   if (request.staging == Staging::kAsConfigured) return "";
   const std::string base = request.scratch.empty() ? parts.scratch : shell_word(request.scratch);
-  return "# Samples are copied to this folder of each node, which is removed at the "
+  return "# Samples that are copied lie in this folder of each node, which is removed at the "
          "end.\nscratch=" +
          base + "/trainmark-${job//[^[:alnum:]._-]/_}\n";
 }

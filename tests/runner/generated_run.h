@@ -60,7 +60,7 @@ class GeneratedRun : public ProgramTest {
         {"threads", 1},
         {"clear_caches", "never"},
         {"dataset", {{"train", set("train").string()}, {"validation", set("validation").string()}}},
-        {"staging", {{"directory", (folder_ / "near").string()}}},
+        {"staging", {{"mode", "shard"}, {"directory", (folder_ / "near").string()}}},
         {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
   }
 

@@ -25,7 +25,7 @@ cat >"$folder/step.json" <<JSON
   "training": {"global_batch_size": 4, "bn_group_samples": 4},
   "optimizer": {"name": "sgd", "momentum": 0.9, "weight_decay": 0.0001},
   "schedule": {"name": "constant", "learning_rate": 0.1},
-  "staging": {"directory": "$folder/near"},
+  "staging": {"mode": "shard", "directory": "$folder/near"},
   "results": {"directory": "$folder/results", "system": "box"}
 }
 JSON

@@ -106,6 +106,7 @@ TEST_F(AutoOnRanks, MeasuresNothingForLittle) {
   EXPECT_EQ(staging->mode(), StagingMode::kStream);
   EXPECT_EQ(staging->facts()["choice"]["probe"], nullptr);
   EXPECT_EQ(staging->facts()["choice"]["rates"], nullptr);
+  EXPECT_EQ(staging->facts()["choice"]["modes"], nullptr);
   EXPECT_EQ(source->reads, 0);
 }
 
@@ -137,6 +138,17 @@ TEST_F(AutoOnRanks, UsesCopiesThatAreThere) {
   EXPECT_EQ(staging->facts()["set"]["reused"], true);
   EXPECT_EQ(source->reads, reads);
   staging->leave();
+}
+
+TEST_F(AutoOnRanks, RemovesWhatDeadJobsLeftWhenItStreams) {
+  const runner::Topology topology = nodes(2);
+  const std::string left = die_with_copy(topology, 40);
+  const auto source = std::make_shared<MemoryDataset>(kSamples);
+  const auto staging = staging_of(source, topology, config(topology, rates(10.0)), 1);
+  staging->copy();
+  world_.barrier();
+  EXPECT_EQ(staging->mode(), StagingMode::kStream);
+  EXPECT_FALSE(fs::exists(left));
 }
 
 TEST_F(AutoOnRanks, CopiesWhatIsToBeKept) {

@@ -62,6 +62,14 @@ TEST(Configurations, AreTakenByTheirWorkloads) {
   }
 }
 
+TEST(Configurations, StageByThemselves) {
+  for (const runner::WorkloadEntry& entry : workloads::registry()) {
+    for (const std::string& path : files_of(entry.name)) {
+      EXPECT_EQ(resolved(entry, path)["staging"]["mode"], "auto") << path;
+    }
+  }
+}
+
 // Source: MLCommons' reference convergence points of dlrm, rounds 1.0 to 2.1.
 TEST(Configurations, OfDlrmHaveItsReferencePoints) {
   const auto point = [](double rate, double warmup, double start, double decay) {

@@ -173,10 +173,18 @@ TEST_F(CosmoFlowWorkload, KnowsItsSamples) {
 TEST_F(CosmoFlowWorkload, DoesTheMathematicsOfOneRank) {
   const OneRank one = one_rank(config_of(universes_, "stream"));
   expect_same_steps(config_of(universes_, "stream"), one);
-  for (const char* staging : {"stream", "shard", "scatter", "full"}) {
+  for (const char* staging : {"stream", "shard", "scatter", "full", "auto"}) {
     SCOPED_TRACE(staging);
     expect_same_training(config_of(universes_, staging), one);
   }
+  json copying = config_of(universes_, "auto");  // from a source that is slow enough
+  copying["staging"]["rates"] = {
+      {"source", 1}, {"local_write", 1e9}, {"local_read", 1e9}, {"cache_bytes", 0}};
+  {
+    Trial trial(world_, copying);
+    EXPECT_EQ(trial.workload().staging_plan()["choice"]["chosen"], "shard");
+  }
+  expect_same_training(copying, one);
 }
 
 TEST_F(CosmoFlowWorkload, DropsAndTurnsTheSameOnAnyNumberOfRanks) {

@@ -161,6 +161,27 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
   }
 }
 
+TEST_F(ClickDataOnRanks, TellsStagingWhatAnEpochReads) {
+  const runner::Topology topology = nodes(1);
+  ClickDataOptions chosen = options(topology, staging::StagingMode::kAuto);
+  chosen.staging.given.rates =
+      staging::Rates{.source = 24.0, .local_write = 1e12, .local_read = 1e12};
+  chosen.staging.given.cache_bytes = 0;
+  ClickData plain(options(topology, staging::StagingMode::kStream), world_, topology, clock_);
+  (void)plain.stage({});
+  for (const std::int64_t epochs : {1, 2}) {
+    ClickData data(chosen, world_, topology, clock_);
+    data.expect({.epochs = epochs, .evaluations_per_epoch = 2.0});
+    const nlohmann::json facts = data.stage({});
+    // A record a second: an epoch streams 2 evaluations, which a copy reads once.
+    EXPECT_NEAR(facts["choice"]["modes"][0]["total_s"],
+                static_cast<double>(epochs * (kTrain + 2 * kTest)), 1.0);
+    EXPECT_EQ(facts["choice"]["chosen"], "shard");
+    EXPECT_EQ(everything(data), everything(plain));
+    data.clean_up();
+  }
+}
+
 TEST_F(ClickDataOnRanks, ReadsInPlaceWhenStreamed) {
   const runner::Topology topology = nodes(1);
   const ClickDataOptions streamed = options(topology, staging::StagingMode::kStream);

@@ -105,6 +105,26 @@ TEST_F(SampleSetsOnRanks, AreOpenedByStagingAsWhatDerivesFromThemDoes) {
   EXPECT_EQ(sets.train()->size(), kTrain);
 }
 
+TEST_F(SampleSetsOnRanks, TellStagingWhatAnEpochReads) {
+  config_.staging.mode = staging::StagingMode::kAuto;
+  config_.staging.directory = "missing";
+  config_.staging.given.rates =
+      staging::Rates{.source = 1.0, .local_write = 1e9, .local_read = 1e9};
+  config_.staging.given.cache_bytes = 0;
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  sets.expect({.epochs = 3,
+               .evaluations_per_epoch = 2.0,
+               .node_memory_bytes = [] { return 0; },
+               .step_compute_s = [] { return 10.0; }});
+  // Samples of a byte: 48 in the 4 steps of an epoch, and 9 in each evaluation.
+  const auto choice = sets.staging_plan(split(1))["choice"];
+  EXPECT_EQ(choice["epochs"], 3);
+  EXPECT_EQ(choice["epoch_compute_s"], 40.0);
+  EXPECT_EQ(choice["modes"][0]["mode"], "stream");
+  EXPECT_DOUBLE_EQ(choice["modes"][0]["total_s"], 3 * (48.0 + 2 * 9.0));
+  EXPECT_EQ(sets.staging_plan(split(3))["choice"]["modes"], choice["modes"]);
+}
+
 TEST_F(SampleSetsOnRanks, KnowTheCountsWhereBothAreConfigured) {
   EXPECT_FALSE(SampleSets(config_, open(), world_, topology_, clock_).counts_known());
   config_.read.train_samples = kTrain;
