@@ -133,10 +133,10 @@ std::string staged_reason(const Prediction& best, const Prediction& stream, cons
   if (best.break_even_epochs) {
     reason += fmt::format(", so that it pays off after {:.3g} epochs", *best.break_even_epochs);
   }
-  return reason +
-         fmt::format("; {} read {}/s from the source together", base::counted(sizes.nodes, "node"),
-                     bytes_words(rates.source)) +
-         as_to_compute(horizon);
+  const std::string readers =
+      sizes.nodes == 1 ? "the node reads" : fmt::format("{} nodes together read", sizes.nodes);
+  return fmt::format("{}; {} {}/s from the source{}", reason, readers, bytes_words(rates.source),
+                     as_to_compute(horizon));
 }
 
 std::string streamed_reason(const Prediction* best, const Prediction& stream, const Sizes& sizes,

@@ -223,7 +223,7 @@ TEST(Choose, TakesTheLeastTime) {
        "less"},
       {"two epochs", 2, four_nodes(), rates(), StagingMode::kFull,
        "full takes 120 s for 2 epochs, 100 s of it staging, and stream 200 s, so that it pays off "
-       "after 1.11 epochs; 4 nodes read 953.7 MiB/s from the source together"},
+       "after 1.11 epochs; 4 nodes together read 953.7 MiB/s from the source"},
       {"no network", 4, four_nodes(), with_network(0.0), StagingMode::kStream,
        "stream takes 400 s for 4 epochs, and shard 440 s, 400 s of it staging"},
       {"no network, many epochs", 9, four_nodes(), with_network(0.0), StagingMode::kShard,
