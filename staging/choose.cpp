@@ -165,7 +165,8 @@ bool is_better(const Prediction& one, const Prediction& other) {
 }  // namespace
 
 std::vector<CopyingMode> copying_modes() {
-  return {{StagingMode::kShard, SourceReads::kOncePerNode}};
+  return {{StagingMode::kShard, SourceReads::kOncePerNode},
+          {StagingMode::kScatter, SourceReads::kOncePerClass}};
 }
 
 CopyingMode copying_mode(StagingMode mode) {
