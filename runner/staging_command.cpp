@@ -140,7 +140,7 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
   command.example =
       "mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --dry-run\n"
       "  mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --set staging.directory=/nvme\n"
-      "  mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --remove";
+      "  mpirun -n 2 trainmark stage configs/resnet50/mlperf.json --clean";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<StageOptions>();
@@ -162,7 +162,7 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
                                 "anew; exit code 3 if "
                                 "anything is")
                        ->excludes(list);
-    app.add_flag("--remove", options->remove,
+    app.add_flag("--clean,--remove", options->remove,
                  "remove the copies in staging.directory on every node, but for those that a run "
                  "uses: exactly what staging wrote")
         ->excludes(list)

@@ -74,7 +74,7 @@ Findings judge_copies(const Json& copies, const std::string& folder,
            fmt::format("{} staged cop{} that no run uses, {}", unused, unused == 1 ? "y" : "ies",
                        runner::bytes_text(static_cast<double>(bytes))),
            "none",
-           fmt::format("trainmark stage {} --remove", configuration),
+           fmt::format("trainmark stage {} --clean", configuration),
            {}}};
 }
 

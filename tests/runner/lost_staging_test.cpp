@@ -162,7 +162,7 @@ TEST_F(LostCopies, StayWhereTheyWereStagedAheadUntilTheyAreRemovedByHand) {
   EXPECT_EQ(shell(TRAINMARK " run " + here).status, kTargetMissed);
   ASSERT_EQ(copies().size(), 2U);
   fs::create_directories(folder_ / "near/precious");
-  for (const json& copy : copies("--remove")) EXPECT_EQ(copy["is_removed"], true);
+  for (const json& copy : copies("--clean")) EXPECT_EQ(copy["is_removed"], true);
   EXPECT_TRUE(copies().empty());
   EXPECT_TRUE(fs::exists(folder_ / "near/precious"));
 }

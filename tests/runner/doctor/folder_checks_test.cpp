@@ -154,7 +154,7 @@ TEST(Leftovers, AreStagedCopiesThatNobodyUsesOrKeeps) {
       judge_copies({copy(false, false), copy(true, false), copy(false, false)}, "/tmp/s", "x.json");
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_THAT(findings.front().measured, HasSubstr("2 staged copies that no run uses, 4.0 KiB"));
-  EXPECT_EQ(findings.front().remedy, "trainmark stage x.json --remove");
+  EXPECT_EQ(findings.front().remedy, "trainmark stage x.json --clean");
 }
 
 TEST(Leftovers, AreNoneWhereNothingIs) {
