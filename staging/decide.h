@@ -9,8 +9,8 @@
 #include "staging/choose.h"
 #include "staging/plan.h"
 #include "staging/rates.h"
-#include "staging/stage.h"
 #include "staging/survey.h"
+#include "staging/wanted.h"
 
 namespace staging {
 

@@ -84,9 +84,13 @@ SourceRead read_some(const Probe& probe, const Positions& positions, std::int64_
         if (turn > 0 && since_s(clock, begin_ns) >= limits.seconds) return;
         const std::int64_t begin = static_cast<std::int64_t>(turn) * at_once;
         const auto indices = positions.from(position + begin, std::min(at_once, most - begin));
-        probe.source.read_many(indices, [&](std::int64_t, std::span<const std::byte> sample) {
-          bytes += std::ssize(sample);
+        std::vector<std::byte> sample;  // each takes the place of the one before
+        probe.source.read_many(indices, [&](std::int64_t, std::int64_t sample_size) {
+          bytes += sample_size;
           ++samples;
+          if (std::ssize(sample) < sample_size)
+            sample.resize(static_cast<std::size_t>(sample_size));
+          return std::span(sample).first(static_cast<std::size_t>(sample_size));
         });
       });
   return {bytes, samples, since_s(clock, begin_ns)};

@@ -8,7 +8,7 @@
 #include "runner/communicator.h"
 #include "staging/choose.h"
 #include "staging/plan.h"
-#include "staging/stage.h"
+#include "staging/wanted.h"
 
 namespace staging {
 
