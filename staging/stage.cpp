@@ -259,6 +259,8 @@ nlohmann::json Staging::plan() const {
 
 void Staging::copy_sets(std::vector<StagingPlan> plans) {
   const auto& [world, topology, clock] = place_;
+  StagingConfig config = config_;
+  config.mode = mode_;  // the one that was chosen
   std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) make_staging_directory(config_.directory);
   std::vector<std::int64_t> planning_ns;
@@ -274,7 +276,7 @@ void Staging::copy_sets(std::vector<StagingPlan> plans) {
   agree_on_space(plans, config_.directory, world, topology);
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     Staged& near = staged_.emplace_back();
-    bring(sets_[i].source, plans[i], existing[i], config_, place_, near);
+    bring(sets_[i].source, plans[i], existing[i], config, place_, near);
     require_whole(near, world);
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "staging/stage.h"
 #include "staging/stage_fixture.h"
@@ -65,6 +66,26 @@ TEST_F(AutoOnRanks, CopiesWhereThatTakesLessTime) {
   EXPECT_NEAR(facts["choice"]["break_even_epochs"].get<double>(), topology.node_count, 0.01);
   EXPECT_NEAR(facts["choice"]["modes"][0]["total_s"].get<double>(), 50.0, 0.5);
   EXPECT_THAT(facts["choice"]["reason"].get<std::string>(), HasSubstr("so that it pays off after"));
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    ASSERT_EQ(content(*staging->data(0), i), MemoryDataset::text(i));
+  }
+  staging->leave();
+}
+
+TEST_F(AutoOnRanks, ScattersWhereTheNetworkIsFasterThanTheSource) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(kSamples);
+  GivenRates fast_network = rates(10.0);
+  fast_network.rates->network = 1e12;
+  const auto staging = staging_of(source, topology, config(topology, fast_network), 5);
+  staging->copy();
+  const bool has_others = topology.node_count > 1;
+  EXPECT_EQ(staging->mode(), has_others ? StagingMode::kScatter : StagingMode::kShard);
+  EXPECT_EQ(staging->facts()["set"]["mode"], has_others ? "scatter" : "shard");
+  EXPECT_NEAR(staging->facts()["choice"]["staging_s"].get<double>(), 10.0, 0.1);
+  std::vector<std::int64_t> reads = {source->reads};
+  world_.allreduce_sum(std::span(reads));
+  EXPECT_EQ(reads[0], kSamples);
   for (std::int64_t i = 0; i < kSamples; ++i) {
     ASSERT_EQ(content(*staging->data(0), i), MemoryDataset::text(i));
   }
