@@ -44,6 +44,7 @@ struct PackWriters::State {
     try {
       store.put(image.number, image.bytes(), durability);
       copied_bytes += image.sample_bytes;
+      written_bytes += std::ssize(image.bytes());
       return nullptr;
     } catch (...) {
       return std::current_exception();
@@ -61,7 +62,7 @@ struct PackWriters::State {
 
   const PackStore store;
   const Durability durability;
-  std::atomic<std::int64_t> copied_bytes{0};
+  std::atomic<std::int64_t> copied_bytes{0}, written_bytes{0};
   std::mutex mutex;
   std::condition_variable came, done;
   // Guarded by mutex.
@@ -108,5 +109,7 @@ bool PackWriters::are_done_within(double seconds) {
 }
 
 std::int64_t PackWriters::copied_bytes() const { return state_->copied_bytes; }
+
+std::int64_t PackWriters::written_bytes() const { return state_->written_bytes; }
 
 }  // namespace staging

@@ -25,6 +25,8 @@ class PackWriters {
   bool are_done_within(double seconds);
   /// Bytes of the samples that are written.
   std::int64_t copied_bytes() const;
+  /// The same with their places and trailers.
+  std::int64_t written_bytes() const;
 
  private:
   struct State;

@@ -208,7 +208,7 @@ Pipeline::Progress Pipeline::advance() { return state_->advance(); }
 
 Moved Pipeline::moved() const {
   return {state_->source_bytes, state_->source_reads, state_->network_bytes,
-          state_->writers.copied_bytes()};
+          state_->writers.copied_bytes(), state_->writers.written_bytes()};
 }
 
 }  // namespace staging

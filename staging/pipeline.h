@@ -50,6 +50,7 @@ struct Moved {
   std::int64_t source_bytes = 0, source_reads = 0;  ///< of samples, read from the source
   std::int64_t network_bytes = 0;                   ///< sent to other nodes
   std::int64_t copied_bytes = 0;                    ///< of samples, written to the copy
+  std::int64_t written_bytes = 0;                   ///< with places and trailers
 };
 
 class Pipeline {

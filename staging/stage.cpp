@@ -17,6 +17,7 @@
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/units.h"
 #include "runner/stop_signals.h"
 #include "staging/bring.h"
 #include "staging/decide.h"
@@ -186,6 +187,10 @@ void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingP
   topology.node.barrier();
 }
 
+double seconds_of(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / base::kNsPerSecond;
+}
+
 /// Collective over all ranks. Throws AgreedError(kStopped) if a node was told to end before the set
 /// was complete.
 void require_whole(const Staged& staged, const runner::Communicator& world) {
@@ -211,6 +216,11 @@ std::int64_t samples_of_node(const Ranges& ranges, const runner::Communicator& n
   std::int64_t samples = 0;
   for (const auto& [first, last] : needed_on_node(ranges, node)) samples += last - first;
   return samples;
+}
+
+RankEffort effort_of(const Moved& moved, double planning_s, double copying_s) {
+  return {moved.source_reads,  moved.source_bytes, moved.network_bytes,
+          moved.written_bytes, planning_s,         copying_s};
 }
 
 nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
@@ -274,14 +284,16 @@ void Staging::copy_sets(std::vector<StagingPlan> plans) {
   }
   const std::vector<Existing> existing = use_what_is_there(plans, config_, topology);
   agree_on_space(plans, config_.directory, world, topology);
+  planning_ns.front() += clock.steady_ns() - begin_ns;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     Staged& near = staged_.emplace_back();
+    begin_ns = clock.steady_ns();
     bring(sets_[i].source, plans[i], existing[i], config, place_, near);
+    // Before the other nodes are waited for.
+    const double copying_s = seconds_of(clock.steady_ns() - begin_ns);
     require_whole(near, world);
-    const std::int64_t now_ns = clock.steady_ns();
-    const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
     near.facts =
-        facts_of(mode_, plans[i], {near.mine.source_reads, static_cast<double>(took_ns) * 1e-9},
+        facts_of(mode_, plans[i], effort_of(near.mine, seconds_of(planning_ns[i]), copying_s),
                  world, topology);
   }
 }
@@ -328,6 +340,18 @@ nlohmann::json Staging::facts() const {
   }
   if (!choice_.is_null()) facts["choice"] = choice_;
   return facts;
+}
+
+std::vector<std::string> Staging::take_remarks() {
+  std::vector<std::string> remarks;
+  if (staged_.empty() || std::exchange(has_told_slow_nodes_, true)) return remarks;
+  if (place_.world.rank() != 0) return remarks;
+  for (std::size_t i = 0; i < staged_.size(); ++i) {
+    for (const std::string& remark : remarks_on_slow_nodes(staged_[i].facts.spread)) {
+      remarks.push_back(fmt::format("staging of {}: {}", sets_[i].name, remark));
+    }
+  }
+  return remarks;
 }
 
 std::int64_t Staging::take_copied_bytes() { return std::exchange(copied_bytes_, 0); }

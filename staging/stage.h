@@ -59,6 +59,8 @@ class Staging {
   nlohmann::json facts() const;
   /// Bytes that this rank has copied since the last call.
   std::int64_t take_copied_bytes();
+  /// After copy(), once: names on rank 0 the nodes that were much slower than the others.
+  std::vector<std::string> take_remarks();
 
   /// Collective over the node. Call when this rank reads no copy any more. Deletes
   /// copies unless they are kept or another run uses them.
@@ -78,6 +80,7 @@ class Staging {
   nlohmann::json choice_;       ///< null: the configuration's
   std::vector<Staged> staged_;  ///< empty: samples are read in place
   std::int64_t copied_bytes_ = 0;
+  bool has_told_slow_nodes_ = false;
 };
 
 }  // namespace staging

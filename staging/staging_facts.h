@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "runner/communicator.h"
 #include "staging/plan.h"
@@ -10,25 +13,55 @@
 
 namespace staging {
 
-/// What staging did, over all nodes; the same on every rank.
+/// What one rank did for a set.
+struct RankEffort {
+  std::int64_t source_reads = 0;   ///< read calls on the source's storage
+  std::int64_t source_bytes = 0;   ///< read from there
+  std::int64_t network_bytes = 0;  ///< sent to other nodes
+  std::int64_t written_bytes = 0;  ///< to the node's storage, with checksums
+  double planning_s = 0.0;         ///< for examining the set, and what there is of it
+  double copying_s = 0.0;          ///< until the node could read it, without a wait for other nodes
+};
+
+/// What one node copied of a set.
+struct NodeCopy {
+  std::string host;
+  std::int64_t bytes = 0;  ///< of samples; 0: all was there
+  double seconds = 0.0;
+
+  /// Bytes per second; 0 for a node that copied nothing.
+  double rate() const;
+};
+
+/// How the nodes' copies of a set differ.
+struct NodeSpread {
+  double seconds_min = 0.0, seconds_median = 0.0, seconds_max = 0.0;  ///< over all nodes
+  /// Bytes per second, over the nodes that copied; 0 when every node had all.
+  double rate_min = 0.0, rate_median = 0.0, rate_mean = 0.0, rate_max = 0.0;
+  double imbalance = 0.0;             ///< largest / mean bytes over all nodes; 0: none copied
+  std::vector<NodeCopy> slowest;      ///< of those that copied; the lowest rate first, at most 3
+  std::int64_t far_below_median = 0;  ///< nodes that remark_on_slow_nodes() is about
+};
+NodeSpread spread_of(std::span<const NodeCopy> nodes);
+
+/// For people: names the nodes that copied at less than half of the median rate, and the number of
+/// those beyond `slowest`. Copies that took less than a second say nothing about a node.
+std::vector<std::string> remarks_on_slow_nodes(const NodeSpread& spread);
+
+/// What staging a set did, over all nodes; the same on every rank.
 struct StagingFacts {
   StagingMode mode = StagingMode::kStream;
-  std::int64_t nodes = 0, reused_nodes = 0;
-  std::int64_t files = 0, samples = 0, bytes = 0;  ///< copied or reused; summed over nodes
-  std::int64_t source_reads = 0;                   ///< read calls on the source's storage
-  double seconds = 0.0;                            ///< of the slowest node
-  /// Rate of a node's copy, including reading it back; 0 when every node reused its copy.
-  double bytes_per_second_min = 0.0, bytes_per_second_mean = 0.0, bytes_per_second_max = 0.0;
+  std::int64_t nodes = 0, reused_nodes = 0;        ///< reused: nothing had to be copied
+  std::int64_t packs = 0, samples = 0, bytes = 0;  ///< copied or found; summed over nodes
+  /// Of `bytes`, what was there already on nodes that copied the rest.
+  std::int64_t resumed_bytes = 0;
+  RankEffort effort;  ///< bytes and reads of all ranks; seconds of the slowest
+  NodeSpread spread;
 };
 nlohmann::json to_json(const StagingFacts& facts);
 
-/// What one rank did for a set.
-struct RankEffort {
-  std::int64_t source_reads = 0;
-  double seconds = 0.0;  ///< for planning and copying the set
-};
-
-/// Collective over all ranks. Sums over nodes, each of which followed `plan`.
+/// Collective over all ranks. Sums over nodes, each of which followed `plan`. Rank 0 takes memory
+/// by the number of nodes.
 StagingFacts facts_of(StagingMode mode, const StagingPlan& plan, const RankEffort& effort,
                       const runner::Communicator& world, const runner::Topology& topology);
 

@@ -72,27 +72,6 @@ TEST_F(StagingOnRanks, CopiesOnlyWhatTheNodesRanksNeed) {
   }
 }
 
-TEST_F(StagingOnRanks, TellsWhatItDid) {
-  const runner::Topology topology = nodes(2);
-  const auto source = std::make_shared<MemoryDataset>(100);
-  const nlohmann::json first = stage_on(topology, source, {{0, 100}}).facts;
-  std::int64_t bytes = 0;
-  for (std::int64_t i = 0; i < 100; ++i) bytes += source->bytes(i);
-  EXPECT_EQ(first["mode"], "shard");
-  EXPECT_EQ(first["nodes"], topology.node_count);
-  EXPECT_EQ(first["samples"], 100 * topology.node_count);
-  EXPECT_EQ(first["bytes"], bytes * topology.node_count);
-  EXPECT_EQ(first["files"], list_packs(*source, world_).count() * topology.node_count);
-  EXPECT_EQ(first["source_reads"], 100 * topology.node_count);
-  EXPECT_EQ(first["reused_nodes"], 0);
-  EXPECT_EQ(first["reused"], false);
-  EXPECT_GT(first["seconds"], 0.0);
-  const nlohmann::json& rates = first["bytes_per_second"];
-  EXPECT_GT(rates["min"], 0.0);
-  EXPECT_LE(rates["min"], rates["mean"]);
-  EXPECT_LE(rates["mean"], rates["max"]);
-}
-
 TEST_F(StagingOnRanks, UsesAWholeSetOfTheSameIdentityAgain) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(50);
@@ -292,7 +271,7 @@ TEST_F(StagingOnRanks, StagesAnArchiveInFewReads) {
   const auto source = open_dataset_collective(world_, path);
   EXPECT_EQ(source->size(), 300);
   const Copied staged = stage_on(topology, source, {{0, 300}});
-  const auto files = staged.facts["files"].get<std::int64_t>();
+  const auto files = staged.facts["packs"].get<std::int64_t>();
   // One a pack, and one where a class begins, as its samples are elsewhere in the archive.
   EXPECT_LE(staged.facts["source_reads"], files + 2);
   EXPECT_LT(files, 65);

@@ -146,6 +146,7 @@ parallel::ReadCounts ClickData::take_counts() {
 
 std::vector<std::string> ClickData::take_remarks() {
   std::vector<std::string> remarks;
+  if (staging_) remarks = staging_->take_remarks();
   for (const File& file : {train_, test_}) {
     if (!file) continue;
     for (std::string& remark : file->take_remarks()) remarks.push_back(std::move(remark));

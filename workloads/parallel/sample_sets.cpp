@@ -164,6 +164,7 @@ ReadCounts SampleSets::take_counts() {
 
 std::vector<std::string> SampleSets::take_remarks() {
   std::vector<std::string> remarks;
+  if (staging_) remarks = staging_->take_remarks();
   flaw_.take_into(remarks);
   for (const Source& source : {sources_.train, sources_.validation}) {
     if (!source) continue;

@@ -107,7 +107,7 @@ TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
   ASSERT_EQ(staged.status, 0) << staged.err;
   const json facts = json::parse(staged.out);
   EXPECT_EQ(facts.at("train").at("samples"), 8);
-  EXPECT_EQ(facts.at("train").at("files"), 8);  // each is larger than the smallest packs
+  EXPECT_EQ(facts.at("train").at("packs"), 8);  // each is larger than the smallest packs
   const Ended again = shell(stage + " --json -");
   EXPECT_EQ(json::parse(again.out).at("train").at("reused"), true) << again.out;
   const Ended ran = shell(std::string(TRAINMARK) + " run " + saved(object));
