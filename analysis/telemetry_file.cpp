@@ -76,6 +76,7 @@ std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   std::vector<Quantity> list;
   for (std::size_t i = 0; i < telemetry::kCounterCount; ++i) {
     const auto counter = static_cast<telemetry::Counter>(i);
+    if (counter >= telemetry::Counter::kBytesFromCopy && !file.has_levels) break;
     list.push_back(over_ranks(file, telemetry::to_string(counter),
                               telemetry::counter_definition(counter), Sum::kShown,
                               [i](const RankReport& rank) { return rank.counters[i]; }));

@@ -34,6 +34,7 @@ namespace staging {
 /// A set as it is on this rank's node.
 struct Staged {
   std::shared_ptr<const dataset::Dataset> data;
+  std::shared_ptr<const StoredDataset> stored;  ///< the same
   StagingFacts facts;
   std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
   Moved mine;
@@ -183,6 +184,7 @@ void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingP
   for (const std::int64_t number : plan.packs) data->arrived(number);
   if (!existing.damage.empty()) data->note(existing.damage + "; copied anew");
   if (!set_aside.empty()) data->note(set_aside);
+  staged.stored = data;
   staged.data = std::move(data);
   topology.node.barrier();
 }
@@ -342,6 +344,13 @@ nlohmann::json Staging::facts() const {
   return facts;
 }
 
+std::optional<LevelCounts> Staging::take_levels() {
+  if (staged_.empty()) return std::nullopt;
+  LevelCounts levels;
+  for (const Staged& set : staged_) levels += set.stored->take_levels();
+  return levels;
+}
+
 std::vector<std::string> Staging::take_remarks() {
   std::vector<std::string> remarks;
   if (staged_.empty() || std::exchange(has_told_slow_nodes_, true)) return remarks;
@@ -360,6 +369,7 @@ void Staging::leave() {
   const runner::Communicator& node = place_.topology.node;
   for (Staged& set : staged_) {
     set.data.reset();
+    set.stored.reset();
     node.barrier();  // nobody reads any more
     if (set.use) leave_folder(std::move(*set.use));
     node.barrier();

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "staging/dataset/dataset.h"
+#include "staging/level_counts.h"
 #include "staging/plan.h"
 #include "staging/staging_config.h"
 #include "staging/wanted.h"
@@ -59,6 +61,9 @@ class Staging {
   nlohmann::json facts() const;
   /// Bytes that this rank has copied since the last call.
   std::int64_t take_copied_bytes();
+  /// Samples that data() gave this rank since the last call, by where they were; absent where they
+  /// are read in place, so that all are the source's.
+  std::optional<LevelCounts> take_levels();
   /// After copy(), once: names on rank 0 the nodes that were much slower than the others.
   std::vector<std::string> take_remarks();
 

@@ -50,22 +50,28 @@ std::int64_t StoredDataset::bytes(std::int64_t index) const {
 void StoredDataset::read(std::int64_t index, std::vector<std::byte>& out) const {
   const std::int64_t number = pack_of(index);
   const SamplePlace* const place = place_of(index, number);
-  if (place == nullptr) return source_->read(index, out);
+  if (place == nullptr) return read_source(index, out);
   try {
     const dataset::File pack(store_.path(number));
     out.resize(place->size);
     pack.read(place->offset, out);
     check_sample(out, *place, index, pack.path());
+    levels_.count_from_copy(std::ssize(out));
   } catch (const base::DataError& e) {
     replace_damaged(index, number, *place, e.what(), out);
   }
+}
+
+void StoredDataset::read_source(std::int64_t index, std::vector<std::byte>& out) const {
+  source_->read(index, out);
+  levels_.count_from_source(std::ssize(out));
 }
 
 void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
                                     const SamplePlace& place, const std::string& damage,
                                     std::vector<std::byte>& out) const {
   try {
-    source_->read(index, out);
+    read_source(index, out);
   } catch (const base::DataError& e) {
     throw base::DataError(fmt::format("{}; and its source: {}", damage, e.what()));
   }
@@ -77,6 +83,7 @@ void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
   }
   try {
     store_.repair(number, place, out);
+    levels_.count_repaired();
     damage_.note(fmt::format("{}; repaired from {}", damage, origin));
   } catch (const base::SystemError& e) {
     packs_[static_cast<std::size_t>(number)].is_here.store(false, std::memory_order_relaxed);

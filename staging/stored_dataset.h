@@ -10,6 +10,7 @@
 
 #include "staging/dataset/dataset.h"
 #include "staging/dataset/remark.h"
+#include "staging/level_counts.h"
 #include "staging/pack_list.h"
 #include "staging/pack_store.h"
 
@@ -29,6 +30,9 @@ class StoredDataset final : public dataset::Dataset {
   void arrived(std::int64_t number);
   /// A remark for take_remarks().
   void note(const std::string& remark) { damage_.note(remark); }
+  /// What read() returned since the last call, by where it was. A damaged sample counts as one of
+  /// the source. Thread-safe.
+  LevelCounts take_levels() const { return levels_.take(); }
 
   std::int64_t size() const override { return source_->size(); }
   const std::vector<std::string>& class_names() const override { return source_->class_names(); }
@@ -53,12 +57,14 @@ class StoredDataset final : public dataset::Dataset {
   /// Reads the source and repairs the copy, which is damaged as `damage` says.
   void replace_damaged(std::int64_t index, std::int64_t number, const SamplePlace& place,
                        const std::string& damage, std::vector<std::byte>& out) const;
+  void read_source(std::int64_t index, std::vector<std::byte>& out) const;
 
   std::shared_ptr<const dataset::Dataset> source_;
   PackStore store_;
   std::shared_ptr<const PackList> list_;
   mutable std::vector<Arrival> packs_;
   mutable dataset::Remark damage_;
+  mutable LevelCounter levels_;
 };
 
 }  // namespace staging

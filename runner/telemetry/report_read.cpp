@@ -162,6 +162,14 @@ void read_within(const Value& in, RankReport& rank) {
   }
 }
 
+/// The counters of a level come together.
+bool has_levels(const Value& counters) {
+  for (int i = static_cast<int>(Counter::kBytesFromCopy); i < kCounterCount; ++i) {
+    if (!counters.has(to_string(static_cast<Counter>(i)))) return false;
+  }
+  return true;
+}
+
 RankReport read_rank(const Value& in, std::size_t position) {
   RankReport rank;
   rank.identity.rank = in["rank"].small_count(0);
@@ -182,8 +190,8 @@ RankReport read_rank(const Value& in, std::size_t position) {
   for (int i = 0; i < kCounterCount; ++i) {
     const auto counter = static_cast<Counter>(i);
     const std::string name = to_string(counter);
-    // Files written before this counter existed lack it.
-    if (counter == Counter::kFlawedSamples && !counters.has(name)) continue;
+    // Files written before these counters existed lack them.
+    if (counter >= Counter::kFlawedSamples && !counters.has(name)) continue;
     rank.counters[static_cast<std::size_t>(i)] = counters[name].count();
   }
   rank.step_s = read_steps(in["step_s"]);
@@ -257,10 +265,11 @@ Report parse_report(const std::string& text, const std::string& name) {
   const Value ranks = in["ranks"];
   const std::size_t count = ranks.array_size();
   if (count == 0) ranks.refuse("must hold at least one rank");
-  report.has_within = true;
+  report.has_within = report.has_levels = true;
   for (std::size_t i = 0; i < count; ++i) {
     report.ranks.push_back(read_rank(ranks[i], i));
     report.has_within = report.has_within && ranks[i].has("within_s");
+    report.has_levels = report.has_levels && has_levels(ranks[i]["counters"]);
   }
   return report;
 }

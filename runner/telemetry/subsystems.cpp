@@ -45,6 +45,19 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
     {"flawed_samples",
      "samples that were used although their file has a flaw: stray bytes, or no end mark, but no "
      "pixel missing; counted at each reading"},
+    {"bytes_from_copy",
+     "bytes of samples read from the node's copy for training and evaluation: each sample once a "
+     "reading, and none that is still in memory"},
+    {"bytes_from_source",
+     "bytes of samples read for training and evaluation from where the configuration has them: "
+     "all if samples are streamed, else those that are not in the node's copy or damaged there"},
+    {"samples_from_copy",
+     "samples read from the node's copy, at each reading; of click logs, pieces of 1 MiB"},
+    {"samples_from_source",
+     "samples read from where the configuration has them, at each reading; of click logs, records "
+     "if they are streamed, else pieces of 1 MiB"},
+    {"repaired_samples",
+     "samples that were damaged in the node's copy, and that reading replaced by the source's"},
 }};
 
 }  // namespace

@@ -46,9 +46,14 @@ enum class Counter {
   kSteps,
   kExchangeTotalNs,
   kSkippedSamples,
-  kFlawedSamples
+  kFlawedSamples,
+  kBytesFromCopy,
+  kBytesFromSource,
+  kSamplesFromCopy,
+  kSamplesFromSource,
+  kRepairedSamples
 };
-inline constexpr int kCounterCount = 10;
+inline constexpr int kCounterCount = 15;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 

@@ -97,6 +97,31 @@ std::vector<std::string> told_of(const analysis::RunReport& run) {
   return texts;
 }
 
+std::vector<std::string> quantities_of(const analysis::RunReport& run) {
+  std::vector<std::string> names;
+  for (const analysis::Quantity& quantity : run.telemetry->quantities) {
+    names.push_back(quantity.name);
+  }
+  return names;
+}
+
+TEST(TelemetryBeside, ShowsNoCountsThatItsVersionDidNotTake) {
+  nlohmann::json telemetry = golden::late_telemetry();
+  telemetry["ranks"][0]["counters"]["bytes_from_copy"] = 30;
+  const analysis::RunReport now = run_with(telemetry);
+  EXPECT_THAT(quantities_of(now), testing::IsSupersetOf({"bytes_from_copy", "repaired_samples"}));
+  for (nlohmann::json& rank : telemetry["ranks"]) {
+    for (const char* later : {"bytes_from_copy", "bytes_from_source", "samples_from_copy",
+                              "samples_from_source", "repaired_samples"}) {
+      rank["counters"].erase(later);
+    }
+  }
+  const analysis::RunReport before = run_with(telemetry);
+  ASSERT_TRUE(before.telemetry);
+  EXPECT_EQ(quantities_of(before).size() + 5, quantities_of(now).size());
+  EXPECT_THAT(quantities_of(before), testing::Not(testing::Contains("bytes_from_copy")));
+}
+
 TEST(TelemetryBeside, IsNoFindingWhereItCoversTheRun) {
   const analysis::RunReport run = run_with(golden::late_telemetry());
   EXPECT_TRUE(run.telemetry);

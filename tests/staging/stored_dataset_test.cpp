@@ -60,6 +60,48 @@ TEST_F(StoredSamples, AreReadFromTheSourceUntilTheirPackArrives) {
   EXPECT_EQ(copied, content(*source_, 20));
 }
 
+TEST_F(StoredSamples, AreCountedByWhereTheyWere) {
+  const auto data = open(3);
+  EXPECT_EQ(data->take_levels(), LevelCounts());
+  for (std::int64_t i = 0; i < 20; ++i) content(*data, i);  // 15 of them are in the copy
+  content(*data, 0);
+  EXPECT_EQ(data->take_levels(), (LevelCounts{16, 16 * 20, 5, 5 * 20, 0}));
+  EXPECT_EQ(data->take_levels(), LevelCounts());
+  put(3, 4);
+  data->arrived(3);
+  content(*data, 17);
+  damage(store().path(0), 45);
+  content(*data, 2);
+  content(*data, 2);
+  EXPECT_EQ(data->take_levels(), (LevelCounts{2, 40, 1, 20, 1}));
+}
+
+TEST_F(StoredSamples, AreCountedAsTheSourcesWhereTheCopyCannotBeRepaired) {
+  const auto data = open(kPacks);
+  fs::remove(store().path(3));
+  fs::create_directory(store().path(3));
+  content(*data, 17);
+  content(*data, 18);
+  EXPECT_EQ(data->take_levels(), (LevelCounts{0, 0, 2, 40, 0}));
+  source_->at_read = [](std::int64_t) { throw base::DataError("file 17: read failed"); };
+  EXPECT_THROW(content(*data, 17), base::DataError);
+  EXPECT_EQ(data->take_levels(), LevelCounts()) << "nothing was read";
+}
+
+TEST_F(StoredSamples, AreCountedFromManyThreads) {
+  const auto data = open(kPacks);
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      for (int time = 0; time < 100; ++time) {
+        for (std::int64_t index = 0; index < kSamples; ++index) content(*data, index);
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(data->take_levels(), (LevelCounts{400 * kSamples, 400 * kSamples * 20, 0, 0, 0}));
+}
+
 TEST_F(StoredSamples, MayArriveWhileOthersRead) {
   const auto data = open(0);
   put(0, kPacks);

@@ -62,9 +62,7 @@ void ClickBatches::fill(std::int64_t batch, std::size_t place) {
   std::vector<std::int32_t>& records = records_[place];
   records.resize(static_cast<std::size_t>(range.count * file.format().record_values()));
   const std::int64_t bytes = file.read(range.first, range.count, records, last_piece_);
-  if (source_.bytes_read != nullptr) {
-    source_.bytes_read->fetch_add(bytes, std::memory_order_relaxed);
-  }
+  if (source_.read != nullptr) source_.read->count_from_source(bytes, range.count);
   dataset::decode_clicks(file.path(), file.format(), range.first, records, source_.ids, places_,
                          batches_[place]);
 }

@@ -2,13 +2,13 @@
 // Hides shuffling, prefetching and padding.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "staging/dataset/criteo.h"
+#include "staging/level_counts.h"
 #include "staging/prefetch_queue.h"
 #include "workloads/nn/batch_groups.h"
 
@@ -50,7 +50,8 @@ class ClickBatches {
     std::shared_ptr<const dataset::ClickFile> file;
     dataset::ClickIds ids;
     int prefetch_batches = 4;
-    std::atomic<std::int64_t>* bytes_read = nullptr;  ///< a counter or null; outlives the batches
+    staging::LevelCounter* read = nullptr;  ///< counts all as the source's; null, or outlives the
+                                            ///< batches
   };
   /// The records of a batch, at most `places`; called on the background thread.
   using RangeOf = std::function<RecordRange(std::int64_t batch)>;

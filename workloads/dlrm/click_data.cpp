@@ -126,7 +126,7 @@ void ClickData::clean_up() {
 }
 
 ClickBatches::Source ClickData::source_of(const File& file) {
-  return {file, options_.ids, options_.prefetch_batches, &bytes_read_};
+  return {file, options_.ids, options_.prefetch_batches, &read_};
 }
 
 std::unique_ptr<ClickBatches> ClickData::training_batches(const nn::PassSlice& slice,
@@ -141,7 +141,11 @@ std::unique_ptr<ClickBatches> ClickData::evaluation_batches(std::int64_t batch) 
 }
 
 parallel::ReadCounts ClickData::take_counts() {
-  return {.bytes = bytes_read_.exchange(0), .staged = staging_ ? staging_->take_copied_bytes() : 0};
+  const staging::LevelCounts read = read_.take();
+  const auto levels = staging_ ? staging_->take_levels() : std::nullopt;
+  return {.bytes = read.source_bytes,
+          .staged = staging_ ? staging_->take_copied_bytes() : 0,
+          .levels = levels.value_or(read)};
 }
 
 std::vector<std::string> ClickData::take_remarks() {

@@ -1,7 +1,6 @@
 // Opens and stages the click logs of a run and makes batches of them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +10,7 @@
 
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
+#include "staging/level_counts.h"
 #include "staging/stage.h"
 #include "workloads/dlrm/click_batches.h"
 #include "workloads/parallel/run_ahead.h"
@@ -89,7 +89,7 @@ class ClickData final : public parallel::Samples {
   File train_, test_;
   std::optional<ClickOrder> order_;
   std::optional<staging::Staging> staging_;
-  std::atomic<std::int64_t> bytes_read_{0};
+  staging::LevelCounter read_;  ///< as if all were in the files
 };
 
 }  // namespace dlrm

@@ -15,6 +15,7 @@
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
 #include "staging/dataset/remark.h"
+#include "staging/level_counts.h"
 #include "staging/sample_order.h"
 #include "staging/stage.h"
 #include "staging/staging_config.h"
@@ -91,8 +92,9 @@ class SampleSets : public Samples {
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
 
-  /// Thread-safe, as is count_skipped().
-  void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// Call once a sample that is read from train() or validation(). Thread-safe, as is
+  /// count_skipped().
+  void count_read(std::int64_t bytes) { read_.count_from_source(bytes); }
   void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
   /// For a sample that decodes although its file has a flaw: "a.jpg: ...". Thread-safe.
   void count_flawed(const std::string& flaw) {
@@ -118,7 +120,8 @@ class SampleSets : public Samples {
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
   std::optional<staging::Staging> staging_;
-  std::atomic<std::int64_t> bytes_read_{0}, skipped_{0}, flawed_{0};
+  staging::LevelCounter read_;  ///< as if all were in the source
+  std::atomic<std::int64_t> skipped_{0}, flawed_{0};
   dataset::Remark flaw_;
 };
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "staging/level_counts.h"
+
 namespace parallel {
 
 struct BatchSplit;
@@ -15,6 +17,7 @@ struct ReadCounts {
   std::int64_t bytes = 0, staged = 0;  ///< bytes read and bytes staged
   std::int64_t skipped = 0;            ///< samples that do not decode
   std::int64_t flawed = 0;             ///< samples that decode although the file has a flaw
+  staging::LevelCounts levels = {};    ///< where the samples were
 };
 
 class Samples {

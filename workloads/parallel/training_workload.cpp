@@ -111,6 +111,11 @@ void TrainingWorkload::count_reads() {
   around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
   around_.telemetry.add(Counter::kFlawedSamples, counts.flawed);
   around_.telemetry.add(Counter::kBytesStaged, counts.staged);
+  around_.telemetry.add(Counter::kBytesFromCopy, counts.levels.copy_bytes);
+  around_.telemetry.add(Counter::kSamplesFromCopy, counts.levels.copy_samples);
+  around_.telemetry.add(Counter::kBytesFromSource, counts.levels.source_bytes);
+  around_.telemetry.add(Counter::kSamplesFromSource, counts.levels.source_samples);
+  around_.telemetry.add(Counter::kRepairedSamples, counts.levels.repaired_samples);
 }
 
 std::int64_t TrainingWorkload::counted(std::int64_t samples) const {

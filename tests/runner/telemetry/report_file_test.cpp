@@ -111,6 +111,25 @@ TEST(ReportFile, AddsUpAnyCounts) {
   EXPECT_EQ(parse_report(report.dump(), "t.json").total(Counter::kTrainSamples), kMost);
 }
 
+TEST(ReportFile, MayLackTheCountersOfLaterVersions) {
+  Json report = valid();
+  EXPECT_TRUE(parse_report(report.dump(), "t.json").has_levels);
+  Json& counters = report["ranks"][1]["counters"];
+  counters["samples_from_copy"] = 7;
+  const auto copied = static_cast<std::size_t>(Counter::kSamplesFromCopy);
+  EXPECT_EQ(parse_report(report.dump(), "t.json").ranks[1].counters[copied], 7);
+  counters["repaired_samples"] = -1;
+  EXPECT_THAT(refusal(report), HasSubstr("/ranks/1/counters/repaired_samples: must be an integer"));
+  for (const char* later : {"repaired_samples", "samples_from_source", "samples_from_copy",
+                            "bytes_from_source", "bytes_from_copy", "flawed_samples"}) {
+    counters.erase(later);
+    EXPECT_FALSE(parse_report(report.dump(), "t.json").has_levels) << later;
+  }
+  EXPECT_EQ(parse_report(report.dump(), "t.json").ranks[1].counters[copied], 0);
+  counters.erase("skipped_samples");
+  EXPECT_THAT(refusal(report), HasSubstr("/ranks/1/counters/skipped_samples: is missing"));
+}
+
 TEST(ReportFile, CarriesADefinitionForEveryFigure) {
   const Json report = valid();
   const Json& rank = report["ranks"][0];

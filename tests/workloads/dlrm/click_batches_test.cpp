@@ -115,7 +115,7 @@ class Batches : public testing::Test {
     return {std::make_shared<dataset::ClickFile>(path_, kFormat),
             {{1'000'000, 1'000'000, 1'000'000}, 0},
             prefetch,
-            &bytes_};
+            &read_};
   }
   void damage(std::int64_t record, std::int64_t column, std::int32_t value) {
     auto records = dataset::made_records(kFormat, 0, kSamples);
@@ -125,14 +125,13 @@ class Batches : public testing::Test {
 
   const base::TemporaryDirectory folder_;
   const std::string path_ = dataset::write_clicks(folder_, "a.bin", kFormat, kSamples);
-  std::atomic<std::int64_t> bytes_ = 0;
+  staging::LevelCounter read_;
 };
 
 TEST_F(Batches, OfAllRanksMakeUpTheGlobalBatch) {
   constexpr std::int64_t kBatch = 10, kSteps = 22;  // two epochs
   const ClickOrder order(kSamples, kBatch, Shuffle::kBatches, 3);
   for (const int ranks : {1, 2, 3, 8, 12}) {
-    bytes_ = 0;
     const auto slices = split(kBatch, ranks);
     std::vector<std::unique_ptr<ClickBatches>> readers;
     for (const nn::PassSlice& slice : slices) {
@@ -154,7 +153,10 @@ TEST_F(Batches, OfAllRanksMakeUpTheGlobalBatch) {
       }
     }
     readers.clear();
-    EXPECT_EQ(bytes_, 2 * kSamples * kFormat.record_bytes()) << "each record is read by one rank";
+    EXPECT_EQ(read_.take(),
+              (staging::LevelCounts{.source_samples = 2 * kSamples,
+                                    .source_bytes = 2 * kSamples * kFormat.record_bytes()}))
+        << "each record is read by one rank";
   }
 }
 
@@ -252,8 +254,9 @@ TEST_F(Batches, ReadNoFurtherAheadThanAskedAndStopEarly) {
     const auto reader = training_batches(source(kAhead), order, {1, 0, 1}, 0, 1'000'000);
     reader->next();
   }
-  EXPECT_GE(bytes_, 24);
-  EXPECT_LE(bytes_, 24 * (1 + kAhead));
+  const std::int64_t bytes = read_.take().source_bytes;
+  EXPECT_GE(bytes, 24);
+  EXPECT_LE(bytes, 24 * (1 + kAhead));
 }
 
 }  // namespace

@@ -130,7 +130,11 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
   EXPECT_EQ(plain.stage({})["train"]["mode"], "stream");
   const auto expected = everything(plain);
   const parallel::ReadCounts in_place = plain.take_counts();
-  EXPECT_GT(in_place.bytes, 0);
+  std::vector<std::int64_t> all = {in_place.bytes};
+  world_.allreduce_sum(std::span(all));
+  EXPECT_EQ(all[0], (kTrain + kTest) * 24);
+  EXPECT_EQ(in_place.levels, (staging::LevelCounts{.source_samples = in_place.bytes / 24,
+                                                   .source_bytes = in_place.bytes}));
   EXPECT_EQ(in_place.staged, 0);
   EXPECT_EQ(plain.take_counts().bytes, 0);
   for (const int node_count : {1, 2}) {
@@ -149,6 +153,9 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
     EXPECT_EQ(everything(data), expected);
     const parallel::ReadCounts counts = data.take_counts();
     EXPECT_GT(counts.bytes, in_place.bytes) << "whole pieces, whose ends are not those of parts";
+    EXPECT_GT(counts.levels.copy_samples, 0);
+    EXPECT_EQ(counts.levels, (staging::LevelCounts{.copy_samples = counts.levels.copy_samples,
+                                                   .copy_bytes = counts.bytes}));
     std::vector<std::int64_t> staged = {counts.staged};
     world_.allreduce_sum(std::span(staged));
     EXPECT_EQ(staged[0], facts["train"]["bytes"].get<std::int64_t>() +

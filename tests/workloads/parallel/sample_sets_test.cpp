@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 
 namespace parallel {
@@ -197,9 +198,45 @@ TEST_F(SampleSetsOnRanks, CountWhatWasRead) {
   sets.count_skipped();
   const ReadCounts counts = sets.take_counts();
   EXPECT_EQ(counts.bytes, 7);
+  EXPECT_EQ(counts.levels, (staging::LevelCounts{.source_samples = 2, .source_bytes = 7}));
   EXPECT_EQ(counts.skipped, 1);
   EXPECT_EQ(sets.take_counts().bytes, 0);
   EXPECT_EQ(sets.take_counts().skipped, 0);
+}
+
+/// Reads each sample of both sets once.
+std::int64_t read_all(SampleSets& sets) {
+  std::vector<std::byte> bytes;
+  for (const SampleSets::Source& set : {sets.train(), sets.validation()}) {
+    for (std::int64_t i = 0; i < set->size(); ++i) {
+      set->read(i, bytes);
+      sets.count_read(std::ssize(bytes));
+    }
+  }
+  return sets.train()->size() + sets.validation()->size();
+}
+
+TEST_F(SampleSetsOnRanks, CountReadsByWhereTheSamplesAre) {
+  const base::TemporaryDirectory folder;  // of each rank alone
+  const runner::Communicator alone = world_.split(-1, 0);
+  const runner::Topology node = runner::discover_topology(alone);
+  const BatchSplit whole = split_batch({.global_batch = config_.global_batch_size}, 1);
+  config_.group = 0;
+  config_.groups = 1;
+  for (const auto mode : {staging::StagingMode::kStream, staging::StagingMode::kFull}) {
+    config_.staging = {mode, folder.path().string()};
+    SampleSets sets(config_, open(), alone, node, clock_);
+    sets.stage(whole);
+    EXPECT_EQ(sets.take_counts().levels, staging::LevelCounts()) << "staging is no reading";
+    const std::int64_t read = read_all(sets);
+    const ReadCounts counts = sets.take_counts();
+    EXPECT_EQ(counts.bytes, read);
+    EXPECT_EQ(counts.levels,
+              mode == staging::StagingMode::kStream
+                  ? (staging::LevelCounts{.source_samples = read, .source_bytes = read})
+                  : (staging::LevelCounts{.copy_samples = read, .copy_bytes = read}));
+    sets.clean_up();
+  }
 }
 
 }  // namespace

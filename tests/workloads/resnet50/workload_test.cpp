@@ -46,6 +46,13 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
   EXPECT_EQ(one.count(telemetry::Counter::kBytesStaged), 0);
   // The shards of 21 images are uneven; every image counts once.
   EXPECT_EQ(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr));
+  // Copies are read by who copied them, the source by who streams.
+  EXPECT_GT(many.count(telemetry::Counter::kSamplesFromCopy), 0);
+  EXPECT_EQ(many.count(telemetry::Counter::kBytesFromSource), 0);
+  EXPECT_EQ(one.count(telemetry::Counter::kSamplesFromSource), 21);
+  EXPECT_EQ(one.count(telemetry::Counter::kBytesFromSource),
+            one.count(telemetry::Counter::kBytesRead));
+  EXPECT_EQ(one.count(telemetry::Counter::kBytesFromCopy), 0);
 
   const Arrays start = one.weights();
   const runner::TrainResult first_many = many.workload().train(1),
