@@ -58,6 +58,10 @@ constexpr std::array kRules = {
     AuditRule{Rule::kOwnTargetDamaged, "own-target-damaged", kError,
               "The record quality_target has no number, or no direction in its metadata.", kOwn,
               "Log a number, and metadata direction 'rises' or 'falls'."},
+    AuditRule{Rule::kStagingFactsDamaged, "staging-facts-damaged", kWarning,
+              "The metadata of staging_stop has a figure of another kind or range than those that "
+              "this program writes.",
+              kOwn, "Nothing in the verdict depends on it; reports leave the figure out."},
     AuditRule{Rule::kMetadataNotObject, "metadata-not-an-object", kNote,
               "Records carry metadata that is not a JSON object, so nothing in it can be read.",
               kFormat, "Log {} where there is nothing to say."},

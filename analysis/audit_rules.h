@@ -24,6 +24,7 @@ enum class Rule : std::uint8_t {
   kValueNotFinite,
   kMetricNotNumber,
   kOwnTargetDamaged,
+  kStagingFactsDamaged,
   kMetadataNotObject,
   kMemberRepeated,
   kEventTypeWrong,

@@ -49,6 +49,13 @@ struct StepCount {
   std::int64_t steps = 0;
 };
 
+/// Samples and bytes that all ranks read while training and evaluating, by where they were.
+struct SampleLevels {
+  std::int64_t copy_samples = 0, copy_bytes = 0;
+  std::int64_t source_samples = 0, source_bytes = 0;
+  std::int64_t repaired_samples = 0;
+};
+
 /// Content of the telemetry file next to a log.
 struct RunTelemetry {
   std::int64_t ranks = 0;
@@ -56,6 +63,7 @@ struct RunTelemetry {
   std::vector<RankParts> by_rank;
   std::vector<StepCount> step_histogram;               ///< ascending; empty if the file has none
   std::vector<Quantity> quantities;                    ///< counters, step durations, peak memory
+  std::optional<SampleLevels> levels;                  ///< absent in files of earlier versions
   Waiting waiting;                                     ///< for which ranks others waited
   double longest_wall_s = 0.0, shortest_wall_s = 0.0;  ///< of the ranks
   std::optional<double> overhead_fraction;             ///< cost of measuring / the run's time

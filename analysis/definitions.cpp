@@ -1,9 +1,13 @@
 // Definitions of figures and of the conventions behind them.
 #include "analysis/definitions.h"
 
+#include <string_view>
+
 #include "analysis/run_fields.h"
+#include "analysis/staged_fields.h"
 #include "analysis/stragglers.h"
 #include "analysis/system_fields.h"
+#include "runner/telemetry/telemetry.h"
 
 namespace analysis {
 
@@ -41,6 +45,10 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
        "of all ranks (result_<n>.trace.json)"},
       {"stragglers", straggler_definition()},
       {"slow_exchange", slow_exchange_definition()},
+      {"staged_sets",
+       "what the run tells of its staging in the metadata of staging_stop, by set of samples and "
+       "over all nodes"},
+      {"staged_sets.slowest", slowest_definition()},
       {"parts",
        "the run by its log's records: staging, train, eval, other; if evaluations run at the same "
        "time as training, train_and_eval is everything outside staging and other"},
@@ -53,6 +61,15 @@ std::string definition_of(const std::string& name) {
   if (const auto* field = find_field(system_fields(), name)) return field->definition;
   for (const auto& [convention, text] : conventions()) {
     if (convention == name) return text;
+  }
+  constexpr std::string_view kOfSet = "staged_sets.";
+  if (name.starts_with(kOfSet)) {
+    const auto* field = find_field(staged_fields(), name.substr(kOfSet.size()));
+    return field != nullptr ? field->definition : "";
+  }
+  for (int i = 0; i < telemetry::kCounterCount; ++i) {
+    const auto counter = static_cast<telemetry::Counter>(i);
+    if (telemetry::to_string(counter) == name) return telemetry::counter_definition(counter);
   }
   return "";
 }

@@ -1,9 +1,20 @@
 // Facts of one log that follow from other facts.
 #include "analysis/facts.h"
 
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
+namespace {
+
+/// Absent unless both are known and `whole` is positive.
+std::optional<double> percent_of(const std::optional<double>& part,
+                                 const std::optional<double>& whole) {
+  if (!part || !whole || !(*whole > 0.0)) return std::nullopt;
+  return base::kPercent * *part / *whole;
+}
+
+}  // namespace
 
 const char* to_string(Outcome outcome) {
   switch (outcome) {
@@ -64,6 +75,14 @@ std::optional<double> RunFacts::ttt_excluding_staging_s() const {
 std::optional<double> RunFacts::ttt_including_staging_s() const {
   if (!ttt_s) return std::nullopt;
   return *ttt_s + parts.staging_s.value_or(0.0) - parts.staging_in_run_s.value_or(0.0);
+}
+
+std::optional<double> RunFacts::staging_percent() const {
+  return percent_of(parts.staging_s, ttt_including_staging_s());
+}
+
+std::optional<double> RunFacts::staging_on_top_percent() const {
+  return percent_of(parts.staging_s, ttt_excluding_staging_s());
 }
 
 std::optional<double> RunFacts::mean_epoch_s() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/log_parser.h"
+#include "analysis/staging_facts.h"
 #include "analysis/value.h"
 #include "runner/mllog/benchmarks.h"
 
@@ -50,6 +51,7 @@ struct RunFacts {
   double max_reversal_ms = 0.0;
   bool mixed_clocks = false;
   std::optional<std::string> other_unit;  ///< ParsedLog::other_unit
+  std::vector<StagedSet> staged_sets;     ///< as the run told of them
   bool resumed = false;
   std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 
@@ -94,6 +96,8 @@ struct RunFacts {
   std::optional<double> time_to_target_s() const;
   std::optional<double> ttt_excluding_staging_s() const;
   std::optional<double> ttt_including_staging_s() const;
+  std::optional<double> staging_percent() const;
+  std::optional<double> staging_on_top_percent() const;
   std::optional<double> mean_epoch_s() const;
   /// A configuration value; an empty Value if the log has none.
   Value config_value(const std::string& key) const;

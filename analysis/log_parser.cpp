@@ -246,6 +246,10 @@ void LogCollector::Work::note_mark(const mllog::Record& record, const KeyRole& r
   marks.push_back({record.time_ms, number, order_, epochs, record.line, record.column});
   if (role.numbered) note_number(record, role.label, number);
   if (record.key == keys::kRunStop && marks.size() == 1) note_run_stop(record);
+  if (record.key == keys::kStagingStop && log_.staging.sets.empty()) {
+    log_.staging = staged_sets(record.metadata.member("staging"));
+    log_.oddities.staging = place_of(record);
+  }
 }
 
 void LogCollector::Work::note_run_stop(const mllog::Record& record) {

@@ -11,6 +11,7 @@
 #include "analysis/audit_rules.h"
 #include "analysis/intervals.h"
 #include "analysis/key_roles.h"
+#include "analysis/staging_facts.h"
 #include "analysis/value.h"
 #include "runner/mllog/log_format.h"
 #include "runner/mllog/quality_target.h"
@@ -82,7 +83,7 @@ struct LogOddities {
   Tally no_event_type, odd_metadata, zero_times;
   /// The first record whose time_ms is below, in and above the range of milliseconds since 1970.
   Place small_time, calendar_time, large_time;
-  Place largest_reversal;
+  Place largest_reversal, staging;   ///< of ParsedLog::staging
   std::string run_stop_value;        ///< JSON of the first run_stop's value; "" for none or null
   bool evaluations_by_step = false;  ///< evaluations say after which step they came
 };
@@ -109,6 +110,7 @@ struct ParsedLog {
   Position stopped_at;                  ///< of the first run_stop
   std::optional<double> first_date_ms;  ///< the first time that is a date
   std::vector<std::string> seeds;       ///< the first ones, each once: "1234 at train.py:56"
+  StagedSets staging;                   ///< of the first staging_stop that tells of any
   bool resumed = false;
   std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "runner/base/printable.h"
+#include "runner/base/rate_text.h"
 #include "runner/base/units.h"
 
 namespace analysis {
@@ -50,6 +52,19 @@ std::string duration_text(const std::optional<double>& seconds) {
 
 std::string percent_text(const std::optional<double>& percent) {
   return percent ? fmt::format("{:.1f}", *percent) : kAbsent;
+}
+
+std::string seconds_text(double seconds) {
+  const std::string text = fmt::format("{:.3f} s", seconds);
+  return seconds < base::kMinute ? text : text + " (" + duration_text(seconds) + ")";
+}
+
+std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) {
+  return bytes ? base::bytes_text(*bytes) : kAbsent;
+}
+
+std::string rate_or_dash(const std::optional<double>& bytes_per_second) {
+  return bytes_per_second ? base::rate_text(*bytes_per_second) : kAbsent;
 }
 
 }  // namespace analysis

@@ -1,6 +1,7 @@
 // Formats figures for reports.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,11 @@ std::string digits_text(double value);
 std::string quality_text(const std::optional<double>& value);
 /// "12.3 s", "4 min 5 s", "3 h 4 min". "-" when absent.
 std::string duration_text(const std::optional<double>& seconds);
+/// "126.683 s (2 min 7 s)"; without the minutes below one.
+std::string seconds_text(double seconds);
+/// "2.5 GiB", "310 MB/s". "-" when absent.
+std::string bytes_or_dash(const std::optional<std::int64_t>& bytes);
+std::string rate_or_dash(const std::optional<double>& bytes_per_second);
 /// "12.3". "-" when absent.
 std::string percent_text(const std::optional<double>& percent);
 

@@ -97,6 +97,14 @@ void add_window(RunFields& table) {
   table.push_back({"ttt_including_staging_s", "s",
                    "ttt_s and the staging outside the run (staging_s - staging_in_run_s)",
                    [](const RunFacts& f) { return optional_value(f.ttt_including_staging_s()); }});
+  table.push_back({"staging_percent", "%",
+                   "staging_s in percent of ttt_including_staging_s: its share where staging "
+                   "counts (MLPerf HPC up to 2.0)",
+                   [](const RunFacts& f) { return optional_value(f.staging_percent()); }});
+  table.push_back({"staging_on_top_percent", "%",
+                   "staging_s in percent of ttt_excluding_staging_s: what comes on top where "
+                   "staging does not count",
+                   [](const RunFacts& f) { return optional_value(f.staging_on_top_percent()); }});
   table.push_back({"records_after_run_stop", "", "records after the first run_stop in the file",
                    [](const RunFacts& f) { return Value(f.records_after_run_stop); }});
   table.push_back({"init_s", "s",

@@ -144,6 +144,14 @@ std::vector<StepCount> step_histogram(const telemetry::Report& file) {
   return histogram;
 }
 
+std::optional<SampleLevels> levels_of(const telemetry::Report& file) {
+  using telemetry::Counter;
+  if (!file.has_levels) return std::nullopt;
+  return SampleLevels{file.total(Counter::kSamplesFromCopy), file.total(Counter::kBytesFromCopy),
+                      file.total(Counter::kSamplesFromSource),
+                      file.total(Counter::kBytesFromSource), file.total(Counter::kRepairedSamples)};
+}
+
 RunTelemetry summary_of(const telemetry::Report& file) {
   RunTelemetry summary;
   summary.ranks = static_cast<std::int64_t>(file.ranks.size());
@@ -151,6 +159,7 @@ RunTelemetry summary_of(const telemetry::Report& file) {
   summary.by_rank = parts_by_rank(file);
   summary.step_histogram = step_histogram(file);
   summary.quantities = quantities_of(file);
+  summary.levels = levels_of(file);
   summary.waiting = find_waiting(file);
   summary.longest_wall_s = file.wall_s().max;
   summary.shortest_wall_s = file.wall_s().min;

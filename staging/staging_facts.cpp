@@ -7,10 +7,10 @@
 #include <array>
 #include <bit>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "runner/base/median.h"
 #include "runner/base/printable.h"
+#include "runner/base/rate_text.h"
 #include "runner/base/system_facts.h"
 
 namespace staging {
@@ -100,13 +100,6 @@ void compare_rates(std::vector<NodeCopy> copied, NodeSpread& spread) {
   spread.slowest = std::move(copied);
 }
 
-std::string rate_text(double bytes_per_second) {
-  for (const auto& [unit, name] : {std::pair{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}}) {
-    if (bytes_per_second >= unit) return fmt::format("{:.3g} {}", bytes_per_second / unit, name);
-  }
-  return fmt::format("{:.3g} B/s", bytes_per_second);
-}
-
 }  // namespace
 
 double NodeCopy::rate() const {
@@ -136,11 +129,11 @@ NodeSpread spread_of(std::span<const NodeCopy> nodes) {
 
 std::vector<std::string> remarks_on_slow_nodes(const NodeSpread& spread) {
   std::vector<std::string> remarks;
-  const std::string median = rate_text(spread.rate_median);
+  const std::string median = base::rate_text(spread.rate_median);
   for (const NodeCopy& node : spread.slowest) {
     if (!is_far_below(node, spread.rate_median)) continue;
     remarks.push_back(fmt::format("{} staged {}, the median is {}: check its disk (iostat -x 1)",
-                                  node.host, rate_text(node.rate()), median));
+                                  node.host, base::rate_text(node.rate()), median));
   }
   const std::int64_t others = spread.far_below_median - std::ssize(remarks);
   if (others > 0) {

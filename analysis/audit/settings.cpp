@@ -184,6 +184,10 @@ void audit_form(const AuditInput& input, AuditFindings& findings) {
                          fmt::format("{} records have no known event_type ({}), first here",
                                      odd.no_event_type.count, odd.no_event_type.what));
   }
+  if (const std::string problem = input.log.staging.problem(); !problem.empty()) {
+    findings.add_finding(Rule::kStagingFactsDamaged, odd.staging,
+                         "staging_stop: metadata " + problem);
+  }
   if (odd.odd_metadata.count > 0) {
     findings.add_finding(
         Rule::kMetadataNotObject, odd.odd_metadata.first,

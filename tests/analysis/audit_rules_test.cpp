@@ -103,6 +103,9 @@ void add_reading(std::map<std::string, Spoilt>& all) {
   all["metric-not-a-number"] = spoilt([](Log& log) { set(log, "eval_error", "0.5"); });
   all["own-target-damaged"] = spoilt(
       [](Log& log) { log.insert_before("run_start", own_log::record(950, "quality_target")); });
+  all["staging-facts-damaged"] = spoilt([](Log& log) {
+    log["staging_stop"]["metadata"]["staging"] = {{"train", {{"mode", "shard"}, {"bytes", -1}}}};
+  });
   std::string twice = clean().text();
   twice.insert(twice.find("\"value\""), "\"value\": 1, ");
   all["member-repeated"] = text(twice);

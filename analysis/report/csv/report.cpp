@@ -9,6 +9,7 @@
 
 #include "analysis/fields.h"
 #include "analysis/run_fields.h"
+#include "analysis/staged_fields.h"
 #include "analysis/system_fields.h"
 #include "runner/base/printable.h"
 
@@ -129,6 +130,24 @@ std::string layers_csv(const Report& report) {
     if (!run.trace) continue;
     for (const auto& [layer, seconds] : run.trace->layers) {
       csv += csv_line({base::printable(run.name), base::printable(layer), exact(seconds)});
+    }
+  }
+  return csv;
+}
+
+std::string staging_csv(const Report& report) {
+  std::vector<std::string> cells = {"log", "set"};
+  for (const Field<StagedSet>& field : staged_fields()) cells.push_back(field.name);
+  cells.insert(cells.end(), {"slowest_host", "slowest_bytes_per_second"});
+  std::string csv = csv_line(cells);
+  for (const RunReport& run : report.runs) {
+    for (const StagedSet& set : run.facts.staged_sets) {
+      cells = {base::printable(run.name), base::printable(set.name)};
+      for (const Field<StagedSet>& field : staged_fields()) cells.push_back(exact(field.get(set)));
+      const bool has_slowest = !set.slowest.empty();
+      cells.push_back(has_slowest ? base::printable(set.slowest.front().host) : "");
+      cells.push_back(has_slowest ? exact(set.slowest.front().bytes_per_second) : "");
+      csv += csv_line(cells);
     }
   }
   return csv;

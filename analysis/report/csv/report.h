@@ -25,6 +25,9 @@ std::string ranks_csv(const Report& report);
 std::string steps_csv(const Report& report);
 /// A row per layer of traced steps: log, layer, seconds.
 std::string layers_csv(const Report& report);
+/// A row per set that a run staged: log, set, every figure of staged_fields(), and slowest_host and
+/// slowest_bytes_per_second of the slowest node.
+std::string staging_csv(const Report& report);
 /// A row per straggler, and one per run whose exchange dominates: log, what (straggler or
 /// slow_exchange), phase, rank, node, host, longer_s, others_waited_s, part (of the straggler's
 /// work, the one furthest beyond the median rank's), part_s, bytes_per_s.

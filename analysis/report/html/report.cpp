@@ -15,9 +15,11 @@
 #include "analysis/report/html/charts.h"
 #include "analysis/report/html/element.h"
 #include "analysis/report/html/ranks.h"
+#include "analysis/report/html/staging.h"
 #include "analysis/report/html/systems.h"
 #include "analysis/report/html/waiting.h"
 #include "analysis/run_fields.h"
+#include "analysis/staged_fields.h"
 #include "analysis/system_fields.h"
 #include "runner/mllog/keys.h"
 
@@ -276,6 +278,9 @@ std::string definitions_section() {
   for (const auto& [name, text] : conventions()) define(name, text);
   for (const Field<RunFacts>& field : run_fields()) define(field.name, field.definition);
   for (const Field<SystemFacts>& field : system_fields()) define(field.name, field.definition);
+  for (const Field<StagedSet>& field : staged_fields()) {
+    define("staged_sets." + field.name, field.definition);
+  }
   return html + "</dl></details></section>\n";
 }
 
@@ -318,7 +323,7 @@ std::string report_html(const Report& report) {
   } else {
     page += run_table(report) + system_table(report) + systems + charts.take_html();
   }
-  page += waiting_section(report);
+  page += staging_section(report) + waiting_section(report);
   page += findings(report);
   page += details(report);
   page += definitions_section();

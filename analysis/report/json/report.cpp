@@ -12,6 +12,7 @@
 #include "analysis/report/json/energy.h"
 #include "analysis/report/json/optional.h"
 #include "analysis/run_fields.h"
+#include "analysis/staged_fields.h"
 #include "analysis/system_fields.h"
 #include "runner/base/json_text.h"
 #include "runner/base/printable.h"
@@ -143,6 +144,25 @@ Json step_histogram_json(const RunTelemetry& telemetry) {
   return list;
 }
 
+/// By set; an object without members for a log that tells of none.
+Json staged_sets_json(const RunFacts& facts) {
+  Json sets = Json::object();
+  for (const StagedSet& set : facts.staged_sets) {
+    constexpr std::size_t kFurther = 1;  // members after the fields
+    Json one = roomy_object(staged_fields().size() + kFurther);
+    add_fields(one, staged_fields(), set);
+    Json slowest = Json::array();
+    for (const SlowNode& node : set.slowest) {
+      slowest.push_back({{"host", base::printable(node.host)},
+                         {"seconds", node.seconds},
+                         {"bytes_per_second", node.bytes_per_second}});
+    }
+    one["slowest"] = std::move(slowest);
+    sets[base::printable(set.name)] = std::move(one);
+  }
+  return sets;
+}
+
 Json trace_json(const RunTrace& trace) {
   Json layers = Json::object();
   for (const auto& [name, seconds] : trace.layers) layers[base::printable(name)] = seconds;
@@ -162,7 +182,7 @@ Json telemetry_json(const RunTelemetry& telemetry) {
 }
 
 Json run_json(const RunReport& run) {
-  constexpr std::size_t kFurther = 8;  // members after the fields
+  constexpr std::size_t kFurther = 9;  // members after the fields
   Json json = roomy_object(run_fields().size() + kFurther);
   add_fields(json, run_fields(), run.facts);
   Json conflicting = Json::object();
@@ -175,6 +195,7 @@ Json run_json(const RunReport& run) {
   for (const auto& [key, count] : run.facts.repeated_keys) repeated[key] = count;
   json["repeated_keys"] = std::move(repeated);
   json["convergence"] = convergence_json(run.facts);
+  json["staged_sets"] = staged_sets_json(run.facts);
   json["parts"] = run.log_parts ? parts_json(*run.log_parts) : Json();
   json["telemetry"] = run.telemetry ? telemetry_json(*run.telemetry) : Json();
   json["trace"] = run.trace ? trace_json(*run.trace) : Json();
@@ -196,9 +217,10 @@ Json system_json(const SystemReport& system) {
 }
 
 template <class Facts>
-void define(Json& definitions, const std::vector<Field<Facts>>& fields) {
+void define(Json& definitions, const std::vector<Field<Facts>>& fields,
+            const std::string& before = "") {
   for (const Field<Facts>& field : fields) {
-    definitions[field.name] = {{"definition", field.definition}, {"unit", field.unit}};
+    definitions[before + field.name] = {{"definition", field.definition}, {"unit", field.unit}};
   }
 }
 
@@ -221,6 +243,7 @@ Json definitions_json(const Report& report) {
   Json definitions = Json::object();
   define(definitions, run_fields());
   define(definitions, system_fields());
+  define(definitions, staged_fields(), "staged_sets.");
   definitions.update(energy_definitions_json());
   UniqueDefinitions rest(definitions);
   for (const auto& [name, text] : conventions()) rest.add("", name, text, "");

@@ -10,6 +10,7 @@
 #include "analysis/report/json/compare.h"
 #include "analysis/report/json/report.h"
 #include "analysis/run_fields.h"
+#include "analysis/staged_fields.h"
 #include "analysis/system_fields.h"
 #include "runner/base/json_schema.h"
 #include "runner/base/json_text.h"
@@ -97,6 +98,15 @@ Json trace() {
   return object({{"layers_s", described(map_of(any_number()), definition_of("layers_s"))}});
 }
 
+Json staged_set() {
+  std::vector<Member> members;
+  add_fields(members, staged_fields());
+  const Json node =
+      object({{"host", text()}, {"seconds", any_number()}, {"bytes_per_second", any_number()}});
+  members.emplace_back("slowest", described(list(node), definition_of("staged_sets.slowest")));
+  return object(members);
+}
+
 Json run() {
   std::vector<Member> members;
   add_fields(members, run_fields());
@@ -105,14 +115,16 @@ Json run() {
                                   {"time_s", maybe_number()},
                                   {"quality", maybe_number()}},
                                  {{"parts", map_of(maybe_number())}});
-  members.insert(members.end(), {{"conflicting_keys", map_of(type("array"))},
-                                 {"repeated_keys", map_of(count())},
-                                 {"convergence", list(evaluation)},
-                                 {"parts", nullable(breakdown())},
-                                 {"telemetry", nullable(telemetry())},
-                                 {"trace", nullable(trace())},
-                                 {"provenance", or_null("object")},
-                                 {"findings", findings()}});
+  members.insert(members.end(),
+                 {{"conflicting_keys", map_of(type("array"))},
+                  {"repeated_keys", map_of(count())},
+                  {"convergence", list(evaluation)},
+                  {"staged_sets", described(map_of(staged_set()), definition_of("staged_sets"))},
+                  {"parts", nullable(breakdown())},
+                  {"telemetry", nullable(telemetry())},
+                  {"trace", nullable(trace())},
+                  {"provenance", or_null("object")},
+                  {"findings", findings()}});
   return object(members);
 }
 

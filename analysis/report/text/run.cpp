@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "analysis/numbers.h"
+#include "analysis/report/text/staging.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/printable.h"
-#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -176,11 +176,6 @@ void write_provenance(TextPage& page, const RunTelemetry& telemetry) {
 
 }  // namespace
 
-std::string seconds_text(double seconds) {
-  const std::string text = fmt::format("{:.3f} s", seconds);
-  return seconds < base::kMinute ? text : text + " (" + duration_text(seconds) + ")";
-}
-
 void write_time_heading(TextPage& page, const RunTelemetry& telemetry) {
   page.heading(fmt::format("Where the time went: {}, {:.1f} s each",
                            base::counted(telemetry.ranks, "rank"), telemetry.subsystems.wall_s),
@@ -236,6 +231,7 @@ void write_run(TextPage& page, const RunReport& run) {
   page.title(run.name);
   page.paragraph(described(run.facts));
   write_times(page, run);
+  write_staging(page, run);
   write_convergence(page, run.facts);
   if (run.telemetry) {
     write_subsystems(page, *run.telemetry);

@@ -13,8 +13,6 @@ namespace analysis::report {
 /// One log in full: figures, convergence, breakdown, provenance.
 void write_run(TextPage& page, const RunReport& run);
 
-/// "126.683 s (2 min 7 s)"; without the minutes below one.
-std::string seconds_text(double seconds);
 /// "Where the time went: 2 ranks, 126.7 s each".
 void write_time_heading(TextPage& page, const RunTelemetry& telemetry);
 /// "resnet, closed division, ORG, PLATFORM".

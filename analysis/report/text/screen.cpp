@@ -10,6 +10,7 @@
 #include "analysis/numbers.h"
 #include "analysis/report/text/curve.h"
 #include "analysis/report/text/run.h"
+#include "analysis/report/text/staging.h"
 
 namespace analysis::report {
 namespace {
@@ -150,6 +151,7 @@ void write_screen(TextPage& page, const RunReport& run) {
   page.paragraph(described(run.facts));
   write_outcome(page, run.facts);
   write_time(page, run.facts);
+  write_staging_lines(page, run.facts);
   write_epochs(page, run.facts);
   write_rates(page, run.facts);
   write_curve(page, run.facts);
