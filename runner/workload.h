@@ -174,7 +174,7 @@ class Workload {
   /// "/optimizer/nesterov: must be false, got true".
   virtual std::vector<std::string> closed_rule_breaks() const { return {}; }
   /// What stage() would copy to this rank's node, and whether it fits; null if nothing. Call it
-  /// after open_data(); reads metadata and writes nothing.
+  /// after open_data(). May read samples, and write files that have no names, to measure rates.
   virtual nlohmann::json staging_plan() { return nullptr; }
   /// Which rank has which part of the model; null if every rank has all of it.
   virtual nlohmann::json placement_plan() { return nullptr; }

@@ -130,7 +130,8 @@ def stage(options, config, scratch, mode, folder, on_hosts=False):
         command = [HOSTS, options.hosts, options.rate, *command]
     before = cpu_s()
     call(command)
-    return {**json.loads(facts.read_text())["train"], "cpu_seconds": cpu_s() - before}
+    told = json.loads(facts.read_text())["train"]
+    return {**told, "seconds": told["planning_s"] + told["seconds"]["max"], "cpu_seconds": cpu_s() - before}
 
 
 def copy(command):

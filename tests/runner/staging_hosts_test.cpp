@@ -82,7 +82,9 @@ TEST_F(StagingOnHosts, ReadsTheServerOnceWhenItScattersAndOnceANodeOtherwise) {
     EXPECT_EQ(train.at("samples"), kHosts * kSamples);
     EXPECT_EQ(train.at("bytes"), kHosts * bytes_);
     EXPECT_EQ(train.at("source_reads"), mode == "scatter" ? kSamples : kHosts * kSamples);
-    seconds[mode] = train.at("seconds").get<double>();
+    EXPECT_EQ(train.at("source_bytes"), mode == "scatter" ? bytes_ : kHosts * bytes_);
+    EXPECT_EQ(train.at("network_bytes").get<std::int64_t>() > 0, mode == "scatter");
+    seconds[mode] = train.at("seconds").at("max").get<double>();
     EXPECT_TRUE(fs::is_empty(near()));  // each host has its own
     for (int host = 1; host <= kHosts; ++host) {
       EXPECT_EQ(std::distance(fs::directory_iterator(near(host)), {}), 2) << host;
