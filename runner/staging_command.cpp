@@ -121,8 +121,9 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   if (!done) return world.rank() == 0 ? print_stopped(signals) : ExitCode::kStopped;
   const Json& facts = *done;
   if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "stream") {
-    throw base::ConfigError(options.source->config->file +
-                            ": /staging/mode: expected auto, shard or full, as stream copies nothing");
+    throw base::ConfigError(
+        options.source->config->file +
+        ": /staging/mode: expected auto, shard, scatter or full, as stream copies nothing");
   }
   report_remarks(world, *workload);
   if (world.rank() == 0) print_plan(facts, options);

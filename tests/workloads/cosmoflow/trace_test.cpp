@@ -122,8 +122,10 @@ TEST_F(CosmoflowTrace, RefusesToStageWhatIsStreamed) {
   for (const char* plan : {"", " --dry-run"}) {
     const Ended refused = shell(command + saved(object) + plan);
     EXPECT_EQ(refused.status, kUsage);
-    EXPECT_THAT(refused.err,
-                HasSubstr("/staging/mode: expected auto, shard or full, as stream copies nothing"));
+    EXPECT_THAT(
+        refused.err,
+        HasSubstr(
+            "/staging/mode: expected auto, shard, scatter or full, as stream copies nothing"));
   }
   object["staging"]["mode"] = "none";  // the former name
   const Ended refused = shell(command + saved(object));
