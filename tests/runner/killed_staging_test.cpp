@@ -2,6 +2,7 @@
 // else.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 

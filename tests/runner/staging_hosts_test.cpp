@@ -2,7 +2,9 @@
 // file system.
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // Tests of packs that are read once and go round a ring of nodes.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <csignal>
 #include <span>
 
