@@ -130,8 +130,9 @@ TEST_F(CosmoflowTrace, RefusesToStageWhatIsStreamed) {
   object["staging"]["mode"] = "none";  // the former name
   const Ended refused = shell(command + saved(object));
   EXPECT_EQ(refused.status, kUsage);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("/staging/mode: none is called stream now"),
-                                 HasSubstr("/staging/mode: expected auto, shard or full")));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("/staging/mode: none is called stream now"),
+                    HasSubstr("/staging/mode: expected auto, shard, scatter or full")));
 }
 
 TEST_F(CosmoflowTrace, FindsWholeSetsThatWereStagedAhead) {
