@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "runner/generated_run.h"
@@ -73,7 +72,6 @@ class StagingOnHosts : public outside::GeneratedRun {
 };
 
 TEST_F(StagingOnHosts, ReadsTheServerOnceWhenItScattersAndOnceANodeOtherwise) {
-  std::map<std::string, double> seconds;
   for (const std::string mode : {"scatter", "full"}) {
     SCOPED_TRACE(mode);
     const Ended done = on_hosts("100mbit", stage(mode) + " --json -");
@@ -86,14 +84,12 @@ TEST_F(StagingOnHosts, ReadsTheServerOnceWhenItScattersAndOnceANodeOtherwise) {
     EXPECT_EQ(train.at("source_reads"), mode == "scatter" ? kSamples : kHosts * kSamples);
     EXPECT_EQ(train.at("source_bytes"), mode == "scatter" ? bytes_ : kHosts * bytes_);
     EXPECT_EQ(train.at("network_bytes").get<std::int64_t>() > 0, mode == "scatter");
-    seconds[mode] = train.at("seconds").at("max").get<double>();
     EXPECT_TRUE(fs::is_empty(near()));  // each host has its own
     for (int host = 1; host <= kHosts; ++host) {
       EXPECT_EQ(std::distance(fs::directory_iterator(near(host)), {}), 2) << host;
     }
     remove_copies();
   }
-  EXPECT_LT(seconds["scatter"], seconds["full"]);
 }
 
 TEST_F(StagingOnHosts, EndsWithTheNameOfANodeThatIsCutOff) {
