@@ -36,6 +36,12 @@ std::size_t largest_image(const PackList& list, const Route& route) {
   return static_cast<std::size_t>(largest);
 }
 
+int pack_count(const Route& route) {
+  std::size_t packs = 0;
+  for (const auto& of_rank : route.packs) packs += of_rank.size();
+  return static_cast<int>(packs);
+}
+
 }  // namespace
 
 int most_images(const PipelineLimits& limits, bool travel) {
@@ -74,7 +80,7 @@ struct Pipeline::State {
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
-        writers(limits.writers, store, durability) {
+        writers(std::min(limits.writers, pack_count(route)), store, durability) {
     for (const auto& packs : route.packs) rounds = std::max(rounds, packs.size());
     for (PackBuffer& place : places) place = buffers.take_within(0.0);
     readers.emplace(std::min(limits.readers, static_cast<int>(own.size())), limits.readers, 1, 0,

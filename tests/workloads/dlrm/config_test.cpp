@@ -152,6 +152,17 @@ constexpr char kTakenExtremes[] = R"(
 /schedule/warmup_epochs: 0 1 1.5 1e-308
 /schedule/warmup_steps: 0 1
 /seed: 0 1 18446744073709551615 65537 9223372036854775807
+/staging/memory_bytes: 1 65537 9223372036854775807
+/staging/rates/cache_bytes: -1 0 1 65537 9223372036854775807
+/staging/rates/epoch_compute_s: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
+/staging/rates/local_read: 0
+/staging/rates/local_write: 0
+/staging/rates/network: 0
+/staging/rates/source: 0
+/staging/rates/source_files: 0
+/staging/rates/source_of_node: 0
+/staging/readers: 1
+/staging/writers: 1
 /target/quality: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /threads: 0 1
 /training/global_batch_size: 1 65537
