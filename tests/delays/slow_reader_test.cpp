@@ -79,6 +79,7 @@ void expect_waiting_in_staging() {
   constexpr int kReads = 75;  // about half of all images, in whole packs
   Job job;
   job.set("/staging/mode", "shard");
+  job.set("/staging/readers", 1);  // so that delays add up
   job.set("/epochs", 1);
   job.set("/evaluation/every_epochs", 1);
   job.delay("DELAY_RANK", "1");
