@@ -59,6 +59,10 @@ std::string seconds_text(double seconds) {
   return seconds < base::kMinute ? text : text + " (" + duration_text(seconds) + ")";
 }
 
+std::string count_or_dash(const std::optional<std::int64_t>& count) {
+  return count ? std::to_string(*count) : kAbsent;
+}
+
 std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) {
   return bytes ? base::bytes_text(*bytes) : kAbsent;
 }

@@ -19,7 +19,8 @@ std::string quality_text(const std::optional<double>& value);
 std::string duration_text(const std::optional<double>& seconds);
 /// "126.683 s (2 min 7 s)"; without the minutes below one.
 std::string seconds_text(double seconds);
-/// "2.5 GiB", "310 MB/s". "-" when absent.
+/// "17", "2.5 GiB", "310 MB/s". "-" when absent.
+std::string count_or_dash(const std::optional<std::int64_t>& count);
 std::string bytes_or_dash(const std::optional<std::int64_t>& bytes);
 std::string rate_or_dash(const std::optional<double>& bytes_per_second);
 /// "12.3". "-" when absent.

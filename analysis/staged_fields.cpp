@@ -17,10 +17,12 @@ auto get(NodeExtent StagedSet::*extent, std::optional<double> NodeExtent::*value
 }
 
 void add_what_was_copied(StagedFields& table) {
-  table.push_back({"mode", "",
-                   "where samples were read while training: stream: in place; shard: from a copy "
-                   "of what the node's ranks need; full: from a copy of the whole set",
-                   [](const StagedSet& set) { return Value(set.mode); }});
+  table.push_back(
+      {"mode", "",
+       "where samples were read while training: stream: in place; shard: from a copy "
+       "of what the node's ranks need; scatter: the same, read once for all nodes that need it; "
+       "full: from a copy of the whole set",
+       [](const StagedSet& set) { return Value(set.mode); }});
   table.push_back({"nodes", "", "nodes of the run", get(&StagedSet::nodes)});
   table.push_back({"reused_nodes", "", "nodes that had all that they needed of an earlier copy",
                    get(&StagedSet::reused_nodes)});
@@ -39,7 +41,8 @@ void add_what_was_copied(StagedFields& table) {
                    get(&StagedSet::source_bytes)});
   table.push_back(
       {"source_reads", "", "read calls for source_bytes", get(&StagedSet::source_reads)});
-  table.push_back({"network_bytes", "bytes", "received from other nodes, by all ranks",
+  table.push_back({"network_bytes", "bytes",
+                   "sent to other nodes, which receive as many, by all ranks",
                    get(&StagedSet::network_bytes)});
   table.push_back({"written_bytes", "bytes",
                    "written to the nodes' storage by all ranks: samples, their places and "

@@ -171,8 +171,9 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
     app.add_flag_callback(
         "--no-verify",
         [source = options->source] { source->forced.back() = "staging.verify=false"; },
-        "neither read copies that are there in full, nor flush new ones and read them back: as "
-        "fast as a plain copy, and as safe against a power cut");
+        "neither read copies that are there in full, nor flush new ones and read them back: "
+        "faster, "
+        "but a power cut may damage them, which their checksums show when they are read");
     app.add_option("--json", options->json,
                    "write the plan, or what was done, as JSON to this file; '-' for standard "
                    "output");

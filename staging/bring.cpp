@@ -44,18 +44,18 @@ NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int 
 }
 
 /// Collective over all ranks. The route of this rank; without packs if it moves none. Each node
-/// reads for itself, or all that miss the same share it out.
+/// reads for itself, or all that miss the same share it out. `carriers`: ranks of this node that
+/// may move packs.
 Route route_of(const StagingPlan& plan, StagingMode mode, const runner::Communicator& world,
-               const runner::Topology& topology, NodeLimits& limits) {
+               const runner::Topology& topology, int carriers) {
   const int rank = topology.node.rank();
   if (mode != StagingMode::kScatter) {
-    if (rank >= limits.carriers) return {};
-    auto shares = shares_of(*plan.list, plan.missing, limits.carriers);
+    if (rank >= carriers) return {};
+    auto shares = shares_of(*plan.list, plan.missing, carriers);
     return {nullptr, {std::move(shares[static_cast<std::size_t>(rank)])}};
   }
   const ReadingNodes nodes = nodes_that_miss_the_same(plan, world, topology);
-  const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{limits.carriers}));
-  limits.carriers = lanes;
+  const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{carriers}));
   const bool carries = rank < lanes;
   auto ring = std::make_shared<const runner::Communicator>(
       world.split(carries ? nodes.group * lanes + rank : -1, topology.node_index));
@@ -90,9 +90,9 @@ std::optional<Moved> bring_missing(const dataset::Dataset& source, const Staging
   for (const std::int64_t number : plan.missing) {
     check_pack_size(*plan.list, number, source.source());
   }
-  NodeLimits limits =
+  const NodeLimits limits =
       limits_for(plan, config, topology.node.size(), config.mode == StagingMode::kScatter);
-  const Route route = route_of(plan, config.mode, world, topology, limits);
+  const Route route = route_of(plan, config.mode, world, topology, limits.carriers);
   if (route.packs.empty()) return unless_told({});
   const Durability durability =
       config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached;

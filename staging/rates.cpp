@@ -142,20 +142,6 @@ void measure_source(const Probe& probe, const runner::Communicator& world,
   found.rates.source_files = world.allreduce_max(found.rates.source_files);
 }
 
-/// Collective over `ring`. Sends `bytes` to the next rank, and receives as many.
-void shift(const runner::Communicator& ring, std::int64_t bytes, std::vector<std::byte>& send,
-           std::vector<std::byte>& receive) {
-  const auto at = [&](int rank) {
-    runner::RankParts parts{std::vector<std::int64_t>(static_cast<std::size_t>(ring.size())),
-                            std::vector<std::int64_t>(static_cast<std::size_t>(ring.size()))};
-    parts.counts[static_cast<std::size_t>((rank + ring.size()) % ring.size())] = bytes;
-    return parts;
-  };
-  ring.start_alltoall(std::span<const std::byte>(send), at(ring.rank() + 1), std::span(receive),
-                      at(ring.rank() - 1))
-      .wait();
-}
-
 void measure_network(const runner::Communicator& world, const runner::Topology& topology,
                      const base::Clock& clock, MeasuredRates& found) {
   if (topology.node_count == 1) return;
@@ -164,9 +150,15 @@ void measure_network(const runner::Communicator& world, const runner::Topology& 
   double seconds = 0.0;
   if (leads) {
     std::vector<std::byte> send(static_cast<std::size_t>(kShiftBytes)), receive(send.size());
-    shift(ring, kMebibytes / 16, send, receive);  // connects
+    const int right = (ring.rank() + 1) % ring.size();
+    const int left = (ring.rank() + ring.size() - 1) % ring.size();
+    const auto shift = [&](std::size_t bytes) {
+      ring.start_shift(std::span(send).first(bytes), right, std::span(receive).first(bytes), left)
+          .wait();
+    };
+    shift(static_cast<std::size_t>(kMebibytes / 16));  // connects
     const std::int64_t begin_ns = clock.steady_ns();
-    for (std::int64_t i = 0; i < kShifts; ++i) shift(ring, kShiftBytes, send, receive);
+    for (std::int64_t i = 0; i < kShifts; ++i) shift(send.size());
     seconds = since_s(clock, begin_ns);
   }
   found.rates.network = rate_of(kShifts * kShiftBytes, world.allreduce_max(seconds));

@@ -39,15 +39,15 @@ class Staging {
   /// rates may be measured; throws what decide() does.
   nlohmann::json plan() const;
 
-  /// Collective over all ranks. Chooses a mode first with kAuto. Unless samples are streamed, each
-  /// rank copies its share, by bytes, of the packs that are not there yet into config.directory,
-  /// and reads them back. A pack is trusted that only this user can change and whose file is whole;
-  /// so a run goes on with what an earlier one of the same dataset copied, whatever that one needed
-  /// of it. Leftovers of dead jobs in that folder are removed first. Throws AgreedError before
-  /// copying anything when a node has too little space for all sets together; AgreedError(kStopped)
-  /// when a signal tells a rank to end while it plans or copies (StopSignals); otherwise DataError
-  /// or SystemError naming path and offset. After a failure that all ranks know, or with one rank
-  /// per node, what is not to be kept is removed.
+  /// Collective over all ranks. Chooses a mode first with kAuto. Unless samples are streamed, the
+  /// packs that are not there yet are copied into config.directory (bring_missing()), and read back
+  /// with Reuse::kVerified. A pack is trusted that only this user can change and whose file is
+  /// whole; so a run goes on with what an earlier one of the same dataset copied, whatever that one
+  /// needed of it. Leftovers of dead jobs in that folder are removed first. Throws AgreedError
+  /// before copying anything when a node has too little space for all sets together;
+  /// AgreedError(kStopped) when a signal tells a rank to end while it plans or copies
+  /// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
+  /// all ranks know, or with one rank per node, what is not to be kept is removed.
   void copy();
 
   /// Same indices, labels and bytes as the source of a set: the source itself, or after copy() its

@@ -12,10 +12,6 @@ namespace {
 
 using Kind = HtmlTable::Kind;
 
-std::string count_text(const std::optional<std::int64_t>& count) {
-  return count ? std::to_string(*count) : "-";
-}
-
 std::string sets_table(const Report& report) {
   FigureTable table(
       "The sets of samples that runs staged; rest the pointer on a heading for its "
@@ -46,7 +42,7 @@ std::string sets_table(const Report& report) {
       if (!table.row()) continue;
       for (const std::string& text : {run.name, set.name, set.mode}) table.cell(text);
       for (const auto& count : {set.nodes, set.reused_nodes, set.samples}) {
-        table.cell(count_text(count));
+        table.cell(count_or_dash(count));
       }
       for (const auto& bytes :
            {set.bytes, set.source_bytes, set.network_bytes, set.resumed_bytes}) {

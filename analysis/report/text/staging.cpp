@@ -14,10 +14,6 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string count_or_dash(const std::optional<std::int64_t>& count) {
-  return count ? std::to_string(*count) : "-";
-}
-
 /// "0.5000 to 3": of the fastest and the slowest node.
 std::string span_text(const NodeExtent& seconds) {
   if (!seconds.max) return "-";
