@@ -108,9 +108,10 @@ void Run::train_and_evaluate() {
   run_.end(RunStatus::kTargetMissed,
            fmt::format("the target {} was not reached in {} epochs",
                        run_.outcome.target.main().value, run_.config.epochs));
-  if (!control_.goes_on() || !stage()) return;
-  if (run_.reached_target()) return;  // a resumed run with a lower target
-  epochs_.go();
+  if (!control_.goes_on()) return;
+  // A resumed run with a lower target trains no more.
+  if (stage() && !run_.reached_target()) epochs_.go();
+  run_.finish_staging(StagingEnd::kNow);
 }
 
 bool Run::stage() {
@@ -125,7 +126,12 @@ bool Run::stage() {
     if (e.code() != base::ExitCode::kStopped) throw;
     return control_.goes_on();
   }
-  run_.log.staging_stop(run_.outcome.staging);
+  run_.stages_meanwhile = run_.outcome.staging.is_null();
+  if (run_.stages_meanwhile) {
+    run_.doors.console.info("samples are copied while training");
+  } else {
+    run_.log.staging_stop(run_.outcome.staging);
+  }
   add_remarks();
   return control_.goes_on();
 }

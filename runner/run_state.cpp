@@ -22,6 +22,16 @@ double RunState::since_start_s() const {
          static_cast<double>(doors.telemetry.now_ns() - started_ns) / base::kNsPerSecond;
 }
 
+void RunState::finish_staging(StagingEnd end_of_it) {
+  if (!stages_meanwhile) return;
+  const telemetry::Scope scope(doors.telemetry, telemetry::Subsystem::kStaging);
+  nlohmann::json facts = workload.finish_staging(end_of_it);
+  if (facts.is_null()) return;
+  stages_meanwhile = false;
+  log.staging_stop(facts);
+  outcome.staging = std::move(facts);
+}
+
 bool RunState::end(RunStatus status, std::string reason) {
   outcome.status = status;
   outcome.reason = std::move(reason);

@@ -28,6 +28,8 @@ struct RunState {
   /// 0 if evaluations do not split epochs.
   std::int64_t steps_between_evaluations() const;
   double since_start_s() const;  ///< including the earlier parts of a resumed run
+  /// Collective. Logs the end of a staging that goes on while training, once it is over.
+  void finish_staging(StagingEnd end_of_it);
   /// Sets how the run ended; always returns false: the run is over.
   bool end(RunStatus status, std::string reason);
   /// Whether the last evaluation reached the target; if so, ends the run as a success.
@@ -40,7 +42,8 @@ struct RunState {
   RunProgress progress;
   RunPosition at;
   RunOutcome outcome;
-  std::int64_t started_ns = 0;  ///< run_start on the telemetry's clock
+  bool stages_meanwhile = false;  ///< staging goes on while training
+  std::int64_t started_ns = 0;    ///< run_start on the telemetry's clock
 };
 
 }  // namespace runner

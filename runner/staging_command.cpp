@@ -151,7 +151,7 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
           require_outputs(*options->source, {{"--json", options->json}});
         });
     // Copies staged ahead outlive the runs that use them, which can then rely on them.
-    options->source->forced = {"staging.keep=true", "staging.verify=true"};
+    options->source->forced = {"staging.overlap=false", "staging.keep=true", "staging.verify=true"};
     app.add_flag("--dry-run", options->dry_run,
                  "tell what would be copied and whether it fits; write nothing");
     auto* list = app.add_flag("--list", options->list,

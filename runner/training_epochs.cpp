@@ -88,6 +88,7 @@ bool TrainingEpochs::train_until(std::int64_t epoch_num, std::int64_t last) {
     const std::int64_t cut_ns = run_.doors.telemetry.now_ns();
     const TrainResult result = run_.workload.train(steps);
     const auto took_ns = static_cast<double>(run_.doors.telemetry.now_ns() - cut_ns);
+    run_.finish_staging(StagingEnd::kWhenCopied);
     learning_rate_ = result.learning_rate;
     at.steps_in_epoch += steps;
     at.steps_done += steps;

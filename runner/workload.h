@@ -122,6 +122,12 @@ struct Surroundings {
 /// One benchmark. Every call is collective. No call prints; time is measured only by the Telemetry
 /// scopes that the workload was given. Order: initialize, [load_weights or restore], stage, then
 /// train and evaluate.
+/// When copying that goes on while training ends.
+enum class StagingEnd {
+  kWhenCopied,  ///< of itself, when all ranks have copied what they could
+  kNow          ///< even if it leaves samples uncopied
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -139,8 +145,10 @@ class Workload {
   /// Builds model and optimizer and initializes the weights from the seed.
   virtual void initialize() = 0;
   /// Copies this node's samples to local storage; the runner measures the time. Returns facts for
-  /// log and report (bytes, files, seconds).
+  /// log and report (bytes, files, seconds); or null, when copying goes on while training.
   virtual nlohmann::json stage() = 0;
+  /// Collective, after a stage() that returned null: its facts once copying is over, else null.
+  virtual nlohmann::json finish_staging(StagingEnd /*end*/) { return nullptr; }
   /// Runs `steps` training steps, each between begin_step() and end_step() of the telemetry.
   virtual TrainResult train(std::int64_t steps) = 0;
   /// Quality on the whole validation set; the same on every rank.

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "runner/base/error.h"
-#include "runner/stop_signals.h"
 #include "staging/hash.h"
 #include "staging/node_plan.h"
 
@@ -68,46 +67,49 @@ Route route_of(const StagingPlan& plan, StagingMode mode, const runner::Communic
   return route;
 }
 
-std::int64_t bytes_of(const PackList& list, const Route& route) {
+}  // namespace
+
+std::int64_t Transfer::bytes() const {
   std::int64_t bytes = 0;
   for (const auto& packs : route.packs) {
-    for (const std::int64_t number : packs) bytes += list[number].bytes;
+    for (const std::int64_t number : packs) bytes += (*list)[number].bytes;
   }
   return bytes;
 }
 
-/// What was moved, unless this rank was told to end: then the next set is not begun either.
-std::optional<Moved> unless_told(const Moved& moved) {
-  return runner::is_told_to_end() ? std::nullopt : std::optional(moved);
-}
-
-}  // namespace
-
-std::optional<Moved> bring_missing(const dataset::Dataset& source, const StagingPlan& plan,
-                                   const PackStore& store, const StagingConfig& config,
-                                   const runner::Communicator& world,
-                                   const runner::Topology& topology) {
+Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const StagingPlan& plan,
+                     const PackStore& store, const StagingConfig& config,
+                     const runner::Communicator& world, const runner::Topology& topology) {
   for (const std::int64_t number : plan.missing) {
-    check_pack_size(*plan.list, number, source.source());
+    check_pack_size(*plan.list, number, source->source());
   }
   const NodeLimits limits =
       limits_for(plan, config, topology.node.size(), config.mode == StagingMode::kScatter);
-  const Route route = route_of(plan, config.mode, world, topology, limits.carriers);
-  if (route.packs.empty()) return unless_told({});
-  const Durability durability =
-      config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached;
-  Pipeline pipeline(source, *plan.list, store, route, limits.each, durability,
-                    topology.node.activity());
+  return {std::move(source),
+          plan.list,
+          store,
+          route_of(plan, config.mode, world, topology, limits.carriers),
+          limits.each,
+          config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached};
+}
+
+bool move_all(const Transfer& transfer, const Watch& watch, Moved& moved) {
+  // If this rank was told to end, the next set is not begun either.
+  if (transfer.route.packs.empty()) return !watch.is_told_to_end();
+  Pipeline pipeline(*transfer.source, *transfer.list, transfer.store, transfer.route,
+                    transfer.limits, transfer.durability, watch);
   try {
-    for (;;) {
-      const Pipeline::Progress progress = pipeline.advance();
-      if (progress == Pipeline::Progress::kDone) return unless_told(pipeline.moved());
-      if (progress == Pipeline::Progress::kStopped) return std::nullopt;
-    }
+    auto progress = Pipeline::Progress::kUnderWay;
+    while (progress == Pipeline::Progress::kUnderWay) progress = pipeline.advance();
+    moved = pipeline.moved();
+    return progress == Pipeline::Progress::kDone && !watch.is_told_to_end();
   } catch (const base::SystemError& e) {
+    moved = pipeline.moved();
     throw base::SystemError(fmt::format("{}; this rank had copied {} of its {} bytes", e.what(),
-                                        pipeline.moved().copied_bytes,
-                                        bytes_of(*plan.list, route)));
+                                        moved.copied_bytes, transfer.bytes()));
+  } catch (const base::Error&) {
+    moved = pipeline.moved();
+    throw;
   }
 }
 

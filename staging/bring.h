@@ -1,7 +1,8 @@
 // Copies to nodes what they miss of a set.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
 
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
@@ -12,12 +13,28 @@
 
 namespace staging {
 
-/// Collective over all ranks. Copies the packs that `plan` misses to `store`, which exists. nullopt
-/// when this rank, or one that it works with, was told to end. Throws DataError,
-/// SystemError, and ConfigError for too small a config.memory_bytes.
-std::optional<Moved> bring_missing(const dataset::Dataset& source, const StagingPlan& plan,
-                                   const PackStore& store, const StagingConfig& config,
-                                   const runner::Communicator& world,
-                                   const runner::Topology& topology);
+/// What one rank moves of a set, and how.
+struct Transfer {
+  std::shared_ptr<const dataset::Dataset> source;
+  std::shared_ptr<const PackList> list;
+  PackStore store;
+  Route route;  ///< without packs if this rank moves none
+  PipelineLimits limits;
+  Durability durability = Durability::kCached;
+
+  std::int64_t bytes() const;  ///< of the route's samples
+};
+
+/// Collective over all ranks. What this rank moves of the packs that `plan` misses, to `store`.
+/// Throws DataError for packs that are too large, and ConfigError for too small a
+/// config.memory_bytes.
+Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const StagingPlan& plan,
+                     const PackStore& store, const StagingConfig& config,
+                     const runner::Communicator& world, const runner::Topology& topology);
+
+/// Collective over the transfer's ring. Whether all was moved: false when this rank, or one that it
+/// works with, was told to end. Either way, and if it throws, `moved` tells what was. Throws
+/// DataError and SystemError.
+bool move_all(const Transfer& transfer, const Watch& watch, Moved& moved);
 
 }  // namespace staging

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "runner/stop_signals.h"
 #include "staging/pack_buffers.h"
 #include "staging/pack_file.h"
 #include "staging/pack_writers.h"
@@ -69,14 +68,13 @@ NodeLimits limits_of_node(std::int64_t memory_bytes, std::int64_t largest_image,
 
 struct Pipeline::State {
   State(const dataset::Dataset& source_in, const PackList& list_in, const PackStore& store_in,
-        Route route_in, const PipelineLimits& limits, Durability durability,
-        base::Activity& activity_in)
+        Route route_in, const PipelineLimits& limits, Durability durability, Watch watch_in)
       : source(source_in),
         list(list_in),
         store(store_in),
         route(std::move(route_in)),
         own(route.packs.at(static_cast<std::size_t>(route.ring ? route.ring->rank() : 0))),
-        activity(activity_in),
+        watch(std::move(watch_in)),
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
@@ -108,12 +106,12 @@ struct Pipeline::State {
   /// Tells what threads have done since the last call, and rethrows what a writer threw.
   void report() {
     const std::int64_t now = samples + writers.copied_bytes();
-    if (std::exchange(reported, now) != now) activity.progress();
+    if (std::exchange(reported, now) != now) watch.activity.progress();
     writers.are_done_within(0.0);
   }
 
   bool is_told() const {
-    const bool told = runner::is_told_to_end();
+    const bool told = watch.is_told_to_end();
     return route.ring ? route.ring->allreduce_max(std::int64_t{told ? 1 : 0}) != 0 : told;
   }
 
@@ -134,7 +132,7 @@ struct Pipeline::State {
         return image_of(own[static_cast<std::size_t>(ready->batch)], std::move(spare));
       }
       report();
-      if (!route.ring && runner::is_told_to_end()) return std::nullopt;
+      if (!route.ring && watch.is_told_to_end()) return std::nullopt;
     }
   }
 
@@ -191,7 +189,7 @@ struct Pipeline::State {
   const PackStore& store;
   const Route route;
   const std::vector<std::int64_t>& own;  ///< what this rank reads
-  base::Activity& activity;
+  const Watch watch;
   std::size_t rounds = 0, round = 0;
   std::int64_t network_bytes = 0, reported = 0;
   std::atomic<bool> is_ending{false};
@@ -203,10 +201,9 @@ struct Pipeline::State {
 };
 
 Pipeline::Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-                   Route route, const PipelineLimits& limits, Durability durability,
-                   base::Activity& activity)
+                   Route route, const PipelineLimits& limits, Durability durability, Watch watch)
     : state_(std::make_unique<State>(source, list, store, std::move(route), limits, durability,
-                                     activity)) {}
+                                     std::move(watch))) {}
 
 Pipeline::~Pipeline() = default;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,12 +54,17 @@ struct Moved {
   std::int64_t written_bytes = 0;                   ///< with places and trailers
 };
 
+/// How a pipeline and the world around it know of each other.
+struct Watch {
+  base::Activity& activity;              ///< receives progress
+  std::function<bool()> is_told_to_end;  ///< ends copying early
+};
+
 class Pipeline {
  public:
   /// Starts the threads that read. The arguments must outlive the object.
   Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-           Route route, const PipelineLimits& limits, Durability durability,
-           base::Activity& activity);
+           Route route, const PipelineLimits& limits, Durability durability, Watch watch);
   /// Ends the threads. What is not yet a whole pack is removed.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;

@@ -33,6 +33,15 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
   }
 }
 
+/// Sets what follows from the packs.
+void count_samples(StagingPlan& plan) {
+  plan.samples = plan.bytes = 0;
+  for (const std::int64_t number : plan.packs) {
+    plan.samples += plan.list->last(number) - (*plan.list)[number].first;
+    plan.bytes += (*plan.list)[number].bytes;
+  }
+}
+
 /// Run by the leader, which then broadcasts the result to the node.
 void examine(const dataset::Dataset& source, const std::string& directory, StagingPlan& plan) {
   plan.identity = plan.list->identity(source);
@@ -82,6 +91,15 @@ std::int64_t StagingPlan::bytes_to_write() const {
   return is_staged() ? 0 : bytes_with_indexes(*list, missing) + kRecordsAndBlocks;
 }
 
+void StagingPlan::leave_out(const std::vector<std::int64_t>& numbers) {
+  const auto is_left_out = [&](std::int64_t number) {
+    return std::binary_search(numbers.begin(), numbers.end(), number);
+  };
+  std::erase_if(packs, is_left_out);
+  std::erase_if(missing, is_left_out);
+  count_samples(*this);
+}
+
 bool fit_together(const std::vector<StagingPlan>& plans) {
   std::int64_t left = std::numeric_limits<std::int64_t>::max();
   for (const StagingPlan& plan : plans) left = std::min(left, plan.free_bytes);
@@ -113,10 +131,7 @@ StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
   StagingPlan plan;
   plan.list = std::make_shared<const PackList>(list_packs(source, world));
   plan.packs = plan.list->packs_of(needed_on_node(ranges, node));
-  for (const std::int64_t number : plan.packs) {
-    plan.samples += plan.list->last(number) - (*plan.list)[number].first;
-    plan.bytes += (*plan.list)[number].bytes;
-  }
+  count_samples(plan);
   if (topology.is_node_leader()) examine(source, directory, plan);
   plan.identity = node.broadcast(plan.identity, 0);
   plan.directory = node.broadcast(plan.directory, 0);

@@ -38,6 +38,8 @@ struct StagingPlan {
   std::int64_t bytes_on_disk() const;
   /// How much of free_bytes a copy of the missing packs takes.
   std::int64_t bytes_to_write() const;
+  /// Plans without the packs `numbers`, ascending.
+  void leave_out(const std::vector<std::int64_t>& numbers);
 };
 
 /// Whether the sets of `plans`, all of one node and one directory, fit together.

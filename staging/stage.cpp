@@ -2,15 +2,10 @@
 #include "staging/stage.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <exception>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,175 +14,13 @@
 #include "runner/base/system_facts.h"
 #include "runner/base/units.h"
 #include "runner/stop_signals.h"
-#include "staging/bring.h"
 #include "staging/decide.h"
-#include "staging/folder_use.h"
 #include "staging/own_folder.h"
-#include "staging/pack_store.h"
-#include "staging/space.h"
 #include "staging/staged_folder.h"
-#include "staging/staging_facts.h"
-#include "staging/stored_dataset.h"
 
 namespace staging {
 
-/// A set as it is on this rank's node.
-struct Staged {
-  std::shared_ptr<const dataset::Dataset> data;
-  std::shared_ptr<const StoredDataset> stored;  ///< the same
-  StagingFacts facts;
-  std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
-  Moved mine;
-};
-
 namespace {
-
-void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& directory,
-                    const runner::Communicator& world, const runner::Topology& topology) {
-  std::string mine;
-  if (topology.is_node_leader() && !fit_together(plans)) {
-    std::int64_t needed = 0;
-    for (const StagingPlan& plan : plans) needed += plan.bytes_to_write();
-    const StagingPlan& any = plans.front();
-    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free", directory,
-                       topology.node_index, base::host_name(), needed,
-                       any.is_in_memory ? " of memory (tmpfs)" : "", any.free_bytes);
-  }
-  std::string all;
-  for (const std::string& message : world.gather(mine, 0)) {
-    if (!message.empty()) all += (all.empty() ? "" : "; ") + message;
-  }
-  all = world.broadcast(all, 0);
-  if (!all.empty()) throw runner::AgreedError(base::ExitCode::kSystem, all);
-}
-
-/// Names the job for people who find a set on a node.
-std::string who_stages() {
-  const std::string who = fmt::format("{}, process {}", base::host_name(), ::getpid());
-  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
-    if (const char* job = std::getenv(name)) return fmt::format("job {}, {}", job, who);
-  }
-  return who;
-}
-
-SetRecord record_for(const StagingPlan& plan, const dataset::Dataset& source,
-                     Afterwards afterwards) {
-  return {plan.identity,
-          source.source(),
-          plan.list->count(),
-          plan.list->samples(),
-          plan.list->bytes(),
-          who_stages(),
-          afterwards == Afterwards::kKeep};
-}
-
-/// A set that exists, as the leader of its node sees it.
-struct Existing {
-  std::shared_ptr<FolderUse> use;  ///< null: there is none to use
-  std::string damage;              ///< of the first pack that has to be copied anew; else ""
-};
-
-/// The packs of `plan` that are damaged although they look whole. Ends early when the process is
-/// told to end, as copying, which is done next, will stop at once.
-std::vector<std::int64_t> damaged_packs(const StagingPlan& plan, base::Activity& activity,
-                                        std::string& first_damage) {
-  const PackStore store = PackStore::of(plan.directory);
-  std::vector<std::int64_t> damaged;
-  for (const std::int64_t number : plan.packs) {
-    if (std::binary_search(plan.missing.begin(), plan.missing.end(), number)) continue;
-    if (runner::is_told_to_end()) break;
-    const std::string damage = store.find_damage(number);
-    activity.progress();
-    if (damage.empty()) continue;
-    if (first_damage.empty()) first_damage = damage;
-    damaged.push_back(number);
-  }
-  return damaged;
-}
-
-/// Looks again at what is missing, since its last user may have removed a set since it was planned.
-Existing look_at(StagingPlan& plan, Reuse reuse, base::Activity& activity) {
-  auto use = use_set(plan.directory, plan.identity);
-  std::string damage;
-  plan.missing = missing_packs(plan.directory, plan.identity, plan.packs, &damage);
-  if (!use) return {};
-  Existing found{std::make_shared<FolderUse>(std::move(*use)), damage};
-  if (reuse == Reuse::kVerified) {
-    const auto damaged = damaged_packs(plan, activity, found.damage);
-    plan.missing.insert(plan.missing.end(), damaged.begin(), damaged.end());
-    std::sort(plan.missing.begin(), plan.missing.end());
-  }
-  return found;
-}
-
-/// Two sets may be one dataset: the first copies what both need.
-void drop_what_earlier_sets_copy(std::vector<StagingPlan>& plans) {
-  for (auto plan = plans.begin(); plan != plans.end(); ++plan) {
-    for (auto earlier = plans.begin(); earlier != plan; ++earlier) {
-      if (earlier->directory != plan->directory) continue;
-      std::erase_if(plan->missing, [&](std::int64_t number) {
-        return std::binary_search(earlier->missing.begin(), earlier->missing.end(), number);
-      });
-    }
-  }
-}
-
-/// Collective over the node. Returns, on the leader, what already exists. Removes what dead jobs
-/// left, to free its space.
-std::vector<Existing> use_what_is_there(std::vector<StagingPlan>& plans,
-                                        const StagingConfig& config,
-                                        const runner::Topology& topology) {
-  std::vector<Existing> existing(plans.size());
-  if (topology.is_node_leader()) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      existing[i] = look_at(plans[i], config.reuse, topology.node.activity());
-    }
-    remove_leftovers(config.directory);
-    const Space space = space_near(config.directory);
-    for (StagingPlan& plan : plans) plan.free_bytes = space.free_bytes;
-    drop_what_earlier_sets_copy(plans);
-  }
-  for (StagingPlan& plan : plans) {
-    plan.missing = broadcast_numbers(topology.node, plan.missing);
-  }
-  return existing;
-}
-
-/// On the leader: goes on with the set that exists, or begins one. Returns what people should know
-/// of what was in its place; else "".
-std::string begin_or_go_on(const StagingPlan& plan, const SetRecord& record,
-                           const Existing& existing, Staged& staged) {
-  std::string set_aside;
-  staged.use = existing.use
-                   ? existing.use
-                   : std::make_shared<FolderUse>(begin_set(plan.directory, record, &set_aside));
-  if (record.is_kept) keep_set(plan.directory);
-  PackStore(plan.directory, record).remove_dead_parts();
-  return set_aside;
-}
-
-/// Collective over all ranks. Leaves `staged` without data when a rank was told to end.
-void bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
-           const Existing& existing, const StagingConfig& config, const Place& place,
-           Staged& staged) {
-  const auto& [world, topology, clock] = place;
-  const SetRecord record = record_for(plan, *source, config.afterwards);
-  const PackStore store(plan.directory, record);
-  std::string set_aside;
-  if (topology.is_node_leader()) set_aside = begin_or_go_on(plan, record, existing, staged);
-  topology.node.barrier();  // from now on there is the folder
-  const auto mine = bring_missing(*source, plan, store, config, world, topology);
-  if (topology.node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) return;
-  staged.mine = *mine;
-  if (staged.use && (!plan.is_staged() || !store.is_finished())) store.finish();
-  auto data = std::make_shared<StoredDataset>(source, store, plan.list);
-  for (const std::int64_t number : plan.packs) data->arrived(number);
-  if (!existing.damage.empty()) data->note(existing.damage + "; copied anew");
-  if (!set_aside.empty()) data->note(set_aside);
-  staged.stored = data;
-  staged.data = std::move(data);
-  topology.node.barrier();
-}
 
 double seconds_of(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / base::kNsPerSecond;
@@ -195,34 +28,26 @@ double seconds_of(std::int64_t nanoseconds) {
 
 /// Collective over all ranks. Throws AgreedError(kStopped) if a node was told to end before the set
 /// was complete.
-void require_whole(const Staged& staged, const runner::Communicator& world) {
-  const bool is_whole = staged.data != nullptr;
+void require_whole(bool is_whole, const runner::Communicator& world) {
   if (world.allreduce_max(std::int64_t{is_whole ? 0 : 1}) == 0) return;
   throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
 }
 
-/// Removes what is unfinished or not to be kept. It is not collective: other ranks may not get
-/// here.
-void end_uses(std::vector<Staged>& staged) noexcept {
-  for (Staged& set : staged) {
-    try {
-      if (set.use) leave_folder(std::move(*set.use));
-    } catch (const std::exception&) {
-      // The failure that led here takes precedence. The next run removes what is left.
-    }
-  }
-  staged.clear();
+/// Collective over the node. Moves what is missing. Returns whether all of it is there now.
+bool bring(const Transfer& transfer, const StagingPlan& plan, const runner::Communicator& node,
+           StagedSet& staged) {
+  const bool is_whole = move_all(transfer, {node.activity(), runner::is_told_to_end}, staged.mine);
+  if (node.allreduce_max(std::int64_t{is_whole ? 0 : 1}) != 0) return false;
+  if (staged.use && (!plan.is_staged() || !transfer.store.is_finished())) transfer.store.finish();
+  for (const std::int64_t number : plan.packs) staged.data->arrived(number);
+  node.barrier();
+  return true;
 }
 
 std::int64_t samples_of_node(const Ranges& ranges, const runner::Communicator& node) {
   std::int64_t samples = 0;
   for (const auto& [first, last] : needed_on_node(ranges, node)) samples += last - first;
   return samples;
-}
-
-RankEffort effort_of(const Moved& moved, double planning_s, double copying_s) {
-  return {moved.source_reads,  moved.source_bytes, moved.network_bytes,
-          moved.written_bytes, planning_s,         copying_s};
 }
 
 nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
@@ -248,6 +73,7 @@ Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& pl
 }
 
 Staging::~Staging() {
+  beside_.reset();
   if (place_.topology.node.size() == 1) end_uses(staged_);
 }
 
@@ -269,35 +95,100 @@ nlohmann::json Staging::plan() const {
   return plan;
 }
 
-void Staging::copy_sets(std::vector<StagingPlan> plans) {
+std::vector<std::int64_t> Staging::complete_plans() {
   const auto& [world, topology, clock] = place_;
-  StagingConfig config = config_;
-  config.mode = mode_;  // the one that was chosen
   std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) make_staging_directory(config_.directory);
   std::vector<std::int64_t> planning_ns;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     const Wanted& set = sets_[i];
-    if (plans.size() == i) {
-      plans.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+    if (plans_.size() == i) {
+      plans_.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
     }
     const std::int64_t now_ns = clock.steady_ns();
     planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
   }
-  const std::vector<Existing> existing = use_what_is_there(plans, config_, topology);
-  agree_on_space(plans, config_.directory, world, topology);
-  planning_ns.front() += clock.steady_ns() - begin_ns;
+  return planning_ns;
+}
+
+void Staging::copy_sets() {
+  const auto& [world, topology, clock] = place_;
+  StagingConfig config = config_;
+  config.mode = mode_;  // the one that was chosen
+  planning_ns_ = complete_plans();
+  std::int64_t begin_ns = clock.steady_ns();
+  const std::vector<Existing> existing = use_what_is_there(plans_, config, topology);
+  agree_on_space(plans_, config_.directory, world, topology);
+  planning_ns_.front() += clock.steady_ns() - begin_ns;
+  const bool beside = goes_beside_training();
+  std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
-    Staged& near = staged_.emplace_back();
+    StagedSet& set = staged_.emplace_back();
     begin_ns = clock.steady_ns();
-    bring(sets_[i].source, plans[i], existing[i], config, place_, near);
+    const PackStore store =
+        begin_or_go_on(sets_[i].source, plans_[i], existing[i], config, topology, set);
+    transfers.push_back(transfer_of(sets_[i].source, plans_[i], store, config, world, topology));
+    if (beside) continue;
+    const bool is_whole = bring(transfers.back(), plans_[i], topology.node, set);
     // Before the other nodes are waited for.
-    const double copying_s = seconds_of(clock.steady_ns() - begin_ns);
-    require_whole(near, world);
-    near.facts =
-        facts_of(mode_, plans[i], effort_of(near.mine, seconds_of(planning_ns[i]), copying_s),
-                 world, topology);
+    const std::int64_t copying_ns = clock.steady_ns() - begin_ns;
+    require_whole(is_whole, world);
+    set_facts(i, copying_ns);
   }
+  if (beside) begin_beside(std::move(transfers));
+}
+
+bool Staging::goes_beside_training() const {
+  if (!config_.overlap || mode_ == StagingMode::kScatter) return false;
+  const bool misses = std::any_of(plans_.begin(), plans_.end(),
+                                  [](const StagingPlan& plan) { return !plan.is_staged(); });
+  return place_.world.allreduce_max(std::int64_t{misses ? 1 : 0}) != 0;
+}
+
+void Staging::begin_beside(std::vector<Transfer> transfers) {
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    for (const std::int64_t number : plans_[i].packs) staged_[i].data->expect(number);
+    stores_.push_back(transfers[i].store);
+  }
+  beside_.emplace(std::move(transfers), place_.clock);
+}
+
+void Staging::set_facts(std::size_t set, std::int64_t copying_ns) {
+  StagedSet& staged = staged_[set];
+  const Moved& moved = staged.mine;
+  const RankEffort effort = {moved.source_reads,
+                             moved.source_bytes,
+                             moved.network_bytes,
+                             moved.written_bytes,
+                             seconds_of(planning_ns_[set]),
+                             seconds_of(copying_ns)};
+  staged.facts = facts_of(mode_, plans_[set], effort, place_.world, place_.topology);
+  copied_bytes_ += moved.copied_bytes;
+}
+
+bool Staging::finish(Finish when) {
+  if (!beside_) return true;
+  const runner::Communicator& world = place_.world;
+  if (when == Finish::kIfDone && world.allreduce_min(std::int64_t{beside_->is_done()}) == 0) {
+    return false;
+  }
+  beside_->end();
+  place_.topology.node.barrier();  // no rank of the node writes any more
+  for (std::size_t i = 0; i < staged_.size(); ++i) {
+    const BackgroundCopy::Result& result = beside_->results()[i];
+    staged_[i].mine = result.moved;
+    if (!result.failure.empty()) {
+      staged_[i].data->note(
+          fmt::format("{}: staging ended early, and samples that were not copied "
+                      "are read from their source: {}",
+                      base::host_name(), result.failure));
+    }
+    const std::int64_t left = conclude(plans_[i], stores_[i], place_.topology);
+    set_facts(i, result.took_ns);
+    staged_[i].facts.set_overlap(left, world, place_.topology);
+  }
+  beside_.reset();
+  return true;
 }
 
 std::vector<StagingPlan> Staging::choose_mode() {
@@ -311,7 +202,7 @@ std::vector<StagingPlan> Staging::choose_mode() {
 }
 
 void Staging::copy() {
-  std::vector<StagingPlan> plans = choose_mode();
+  plans_ = choose_mode();
   if (mode_ == StagingMode::kStream) {
     // A later run of this configuration may never copy, and so never find what a dead one left.
     const bool leads = place_.topology.is_node_leader();
@@ -319,7 +210,7 @@ void Staging::copy() {
     return;
   }
   try {
-    copy_sets(std::move(plans));
+    copy_sets();
   } catch (const runner::AgreedError&) {
     end_uses(staged_);
     throw;
@@ -328,11 +219,11 @@ void Staging::copy() {
     if (place_.topology.node.size() == 1) end_uses(staged_);
     throw;
   }
-  for (const Staged& set : staged_) copied_bytes_ += set.mine.copied_bytes;
 }
 
-const std::shared_ptr<const dataset::Dataset>& Staging::data(std::size_t set) const {
-  return staged_.empty() ? sets_.at(set).source : staged_.at(set).data;
+std::shared_ptr<const dataset::Dataset> Staging::data(std::size_t set) const {
+  if (staged_.empty()) return sets_.at(set).source;
+  return staged_.at(set).data;
 }
 
 nlohmann::json Staging::facts() const {
@@ -347,7 +238,7 @@ nlohmann::json Staging::facts() const {
 std::optional<LevelCounts> Staging::take_levels() {
   if (staged_.empty()) return std::nullopt;
   LevelCounts levels;
-  for (const Staged& set : staged_) levels += set.stored->take_levels();
+  for (const StagedSet& set : staged_) levels += set.data->take_levels();
   return levels;
 }
 
@@ -367,9 +258,9 @@ std::int64_t Staging::take_copied_bytes() { return std::exchange(copied_bytes_, 
 
 void Staging::leave() {
   const runner::Communicator& node = place_.topology.node;
-  for (Staged& set : staged_) {
+  beside_.reset();
+  for (StagedSet& set : staged_) {
     set.data.reset();
-    set.stored.reset();
     node.barrier();  // nobody reads any more
     if (set.use) leave_folder(std::move(*set.use));
     node.barrier();

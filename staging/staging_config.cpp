@@ -59,6 +59,9 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
                                              "damaged packs anew; flush a new one and read "
                                              "it back");
   config.reuse = verify ? Reuse::kVerified : Reuse::kUnread;
+  config.overlap = section.optional<bool>(
+      "overlap", false,
+      "train while samples are copied, reading each from where it is; scatter copies first");
   config.memory_bytes = section.optional<std::int64_t>(
       "memory_bytes", config.memory_bytes, "memory of a node for samples on their way to its copy",
       base::at_least(1));

@@ -29,11 +29,19 @@ enum class Afterwards { kRemove, kKeep };
 /// the device.
 enum class Reuse { kUnread, kVerified };
 
+/// When copying beside training is brought to an end.
+enum class Finish {
+  kIfDone,  ///< only when all ranks have copied what they could
+  kNow      ///< after ending what goes on
+};
+
 struct StagingConfig {
   StagingMode mode = StagingMode::kAuto;
   std::string directory = {};
   Afterwards afterwards = Afterwards::kRemove;
   Reuse reuse = Reuse::kUnread;
+  /// Training begins before copying ends. kScatter copies first all the same.
+  bool overlap = false;
   std::int64_t memory_bytes = std::int64_t{1} << 30;  ///< of a node, for packs on their way
   std::int64_t readers = 4, writers = 2;              ///< threads of each rank that copies
   GivenRates given = {};                              ///< for kAuto and for plans

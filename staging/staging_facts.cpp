@@ -176,6 +176,14 @@ StagingFacts facts_of(StagingMode mode, const StagingPlan& plan, const RankEffor
   return facts;
 }
 
+void StagingFacts::set_overlap(std::int64_t node_left_bytes, const runner::Communicator& world,
+                               const runner::Topology& topology) {
+  std::int64_t left = topology.is_node_leader() ? node_left_bytes : 0;
+  world.allreduce_sum(std::span(&left, 1));
+  overlaps = true;
+  left_bytes = left;
+}
+
 nlohmann::json to_json(const StagingFacts& facts) {
   if (facts.mode == StagingMode::kStream) return {{"mode", to_string(facts.mode)}};
   const NodeSpread& spread = facts.spread;
@@ -189,6 +197,8 @@ nlohmann::json to_json(const StagingFacts& facts) {
           {"samples", facts.samples},
           {"bytes", facts.bytes},
           {"resumed_bytes", facts.resumed_bytes},
+          {"overlap", facts.overlaps},
+          {"left_bytes", facts.left_bytes},
           {"source_reads", facts.effort.source_reads},
           {"source_bytes", facts.effort.source_bytes},
           {"network_bytes", facts.effort.network_bytes},

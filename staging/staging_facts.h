@@ -55,8 +55,15 @@ struct StagingFacts {
   std::int64_t packs = 0, samples = 0, bytes = 0;  ///< copied or found; summed over nodes
   /// Of `bytes`, what was there already on nodes that copied the rest.
   std::int64_t resumed_bytes = 0;
-  RankEffort effort;  ///< bytes and reads of all ranks; seconds of the slowest
+  bool overlaps = false;        ///< copying went on beside training
+  std::int64_t left_bytes = 0;  ///< of samples that were to be copied, and were not
+  RankEffort effort;            ///< bytes and reads of all ranks; seconds of the slowest
   NodeSpread spread;
+
+  /// Collective over all ranks. Copying went on beside training, and left `node_left_bytes` of this
+  /// node uncopied.
+  void set_overlap(std::int64_t node_left_bytes, const runner::Communicator& world,
+                   const runner::Topology& topology);
 };
 nlohmann::json to_json(const StagingFacts& facts);
 

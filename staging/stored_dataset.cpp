@@ -2,6 +2,7 @@
 #include "staging/stored_dataset.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -17,7 +18,7 @@ StoredDataset::StoredDataset(std::shared_ptr<const dataset::Dataset> source, Pac
       list_(std::move(list)),
       packs_(static_cast<std::size_t>(list_->count())) {}
 
-void StoredDataset::arrived(std::int64_t number) {
+std::vector<SamplePlace> StoredDataset::places_in(std::int64_t number) const {
   PackIndex index = read_pack_index(dataset::File(store_.path(number)), store_.name(number));
   const std::int64_t first = (*list_)[number].first, samples = list_->last(number) - first;
   if (index.first != first || std::ssize(index.places) != samples) {
@@ -25,14 +26,41 @@ void StoredDataset::arrived(std::int64_t number) {
                                       store_.path(number), samples, first, index.places.size(),
                                       index.first));
   }
+  return std::move(index.places);
+}
+
+void StoredDataset::arrived(std::int64_t number) {
   Arrival& pack = packs_[static_cast<std::size_t>(number)];
-  pack.places = std::move(index.places);
-  pack.is_here.store(true, std::memory_order_release);
+  pack.places = places_in(number);
+  pack.where.store(Whereabouts::kHere, std::memory_order_release);
+}
+
+void StoredDataset::expect(std::int64_t number) {
+  packs_[static_cast<std::size_t>(number)].where = Whereabouts::kExpected;
+}
+
+bool StoredDataset::has_come(std::int64_t number) const {
+  // A pack has its name once it is whole.
+  if (::access(store_.path(number).c_str(), F_OK) != 0) return false;
+  const std::scoped_lock lock(arrivals_);
+  Arrival& pack = packs_[static_cast<std::size_t>(number)];
+  if (pack.where != Whereabouts::kExpected) return pack.where == Whereabouts::kHere;
+  try {
+    pack.places = places_in(number);
+    pack.where.store(Whereabouts::kHere, std::memory_order_release);
+    return true;
+  } catch (const base::Error& e) {
+    pack.where = Whereabouts::kAbsent;
+    damage_.note(fmt::format("{}; its samples are read from the source", e.what()));
+    return false;
+  }
 }
 
 const SamplePlace* StoredDataset::place_of(std::int64_t index, std::int64_t number) const {
   const Arrival& pack = packs_[static_cast<std::size_t>(number)];
-  if (!pack.is_here.load(std::memory_order_acquire)) return nullptr;
+  const Whereabouts where = pack.where.load(std::memory_order_acquire);
+  if (where == Whereabouts::kAbsent) return nullptr;
+  if (where == Whereabouts::kExpected && !has_come(number)) return nullptr;
   return &pack.places[static_cast<std::size_t>(index - (*list_)[number].first)];
 }
 
@@ -86,7 +114,7 @@ void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
     levels_.count_repaired();
     damage_.note(fmt::format("{}; repaired from {}", damage, origin));
   } catch (const base::SystemError& e) {
-    packs_[static_cast<std::size_t>(number)].is_here.store(false, std::memory_order_relaxed);
+    packs_[static_cast<std::size_t>(number)].where = Whereabouts::kAbsent;
     damage_.note(fmt::format("{}; read from {} instead, like all of its pack from now on: {}",
                              damage, origin, e.what()));
   }

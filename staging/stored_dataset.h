@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ class StoredDataset final : public dataset::Dataset {
   /// From now on the pack's samples are read from the copy. Throws DataError if the file there is
   /// not this pack. Not thread-safe; at most once a pack.
   void arrived(std::int64_t number);
+  /// The pack may come at any time, from any process of the node. Until it is there, its samples
+  /// are read from the source; so they are if what comes is not this pack, which take_remarks()
+  /// tells. Not thread-safe; at most once a pack.
+  void expect(std::int64_t number);
   /// A remark for take_remarks().
   void note(const std::string& remark) { damage_.note(remark); }
   /// What read() returned since the last call, by where it was. A damaged sample counts as one of
@@ -44,14 +49,18 @@ class StoredDataset final : public dataset::Dataset {
   std::vector<std::string> take_remarks() const override;
 
  private:
-  /// A pack as this process knows it. `places` are written before `is_here` becomes true.
+  enum class Whereabouts : std::uint8_t { kAbsent, kExpected, kHere };
+  /// A pack as this process knows it. `places` are written before `where` becomes kHere.
   struct Arrival {
     std::vector<SamplePlace> places;
-    std::atomic<bool> is_here{false};
+    std::atomic<Whereabouts> where{Whereabouts::kAbsent};
   };
 
   /// Throws Error(kInternal) for a sample that does not exist.
   std::int64_t pack_of(std::int64_t index) const;
+  std::vector<SamplePlace> places_in(std::int64_t number) const;
+  /// Whether a pack that is expected has come.
+  bool has_come(std::int64_t number) const;
   /// Of a sample whose pack has arrived; else null.
   const SamplePlace* place_of(std::int64_t index, std::int64_t number) const;
   /// Reads the source and repairs the copy, which is damaged as `damage` says.
@@ -63,6 +72,7 @@ class StoredDataset final : public dataset::Dataset {
   PackStore store_;
   std::shared_ptr<const PackList> list_;
   mutable std::vector<Arrival> packs_;
+  mutable std::mutex arrivals_;  ///< of packs that are expected
   mutable dataset::Remark damage_;
   mutable LevelCounter levels_;
 };

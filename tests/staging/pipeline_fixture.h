@@ -14,6 +14,7 @@
 #include "runner/base/activity.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/communicator.h"
+#include "runner/stop_signals.h"
 #include "staging/made_dataset.h"
 #include "staging/pack_list.h"
 #include "staging/pack_store.h"
@@ -58,7 +59,8 @@ class PipelineOnRanks : public testing::Test {
   std::optional<Moved> run(Route route, const PipelineLimits& limits,
                            Durability durability = Durability::kCached) {
     const PackStore copy = store();
-    Pipeline pipeline(*source_, *list_, copy, std::move(route), limits, durability, activity_);
+    Pipeline pipeline(*source_, *list_, copy, std::move(route), limits, durability,
+                      {activity_, runner::is_told_to_end});
     for (;;) {
       const Pipeline::Progress progress = pipeline.advance();
       if (progress == Pipeline::Progress::kDone) return pipeline.moved();

@@ -121,6 +121,31 @@ TEST_F(StoredSamples, MayArriveWhileOthersRead) {
   reader.join();
 }
 
+TEST_F(StoredSamples, ComeFromTheCopyOnceAnExpectedPackIsThere) {
+  const auto data = open(0);
+  data->expect(0);
+  data->expect(1);
+  for (int i = 0; i < 2; ++i) content(*data, 0);
+  EXPECT_EQ(source_->reads, 2);
+  put(0, 1);
+  source_->reads = 0;
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 4; ++r) {
+    readers.emplace_back([&] { content(*data, 0); });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(source_->reads, 0);
+  content(*data, 5);  // of the pack that is still expected
+  EXPECT_EQ(source_->reads, 1);
+  // What comes under the pack's name is another one.
+  put(2, 3);
+  fs::copy_file(store().path(2), store().path(1));
+  EXPECT_EQ(content(*data, 5), content(*source_, 5));
+  EXPECT_THAT(data->take_remarks(),
+              ElementsAre(AllOf(HasSubstr(store().path(1)),
+                                HasSubstr("its samples are read from the source"))));
+}
+
 TEST_F(StoredSamples, AreRepairedAndSaySo) {
   const auto data = open(kPacks);
   damage(store().path(3), 45);

@@ -115,7 +115,11 @@ nlohmann::json ClickData::stage(const parallel::BatchSplit& /*split*/) {
     train_ = std::make_shared<const dataset::ClickFile>(*train_, staging_->data(0));
     test_ = std::make_shared<const dataset::ClickFile>(*test_, staging_->data(1));
   }
-  return staging_->facts();
+  return staging_->is_under_way() ? nullptr : staging_->facts();
+}
+
+nlohmann::json ClickData::finish_staging(staging::Finish when) {
+  return staging_->finish(when) ? staging_->facts() : nullptr;
 }
 
 void ClickData::clean_up() {

@@ -116,7 +116,11 @@ nlohmann::json SampleSets::stage(const BatchSplit& split) {
                    chooses ? outlook() : staging::Outlook());
   staging_->copy();
   sources_ = {staging_->data(0), staging_->data(1)};
-  return staging_->facts();
+  return staging_->is_under_way() ? nullptr : staging_->facts();
+}
+
+nlohmann::json SampleSets::finish_staging(staging::Finish when) {
+  return staging_->finish(when) ? staging_->facts() : nullptr;
 }
 
 void SampleSets::clean_up() {

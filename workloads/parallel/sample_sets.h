@@ -74,6 +74,7 @@ class SampleSets : public Samples {
   const Source& validation() const { return sources_.validation; }
 
   nlohmann::json stage(const BatchSplit& split) override;
+  nlohmann::json finish_staging(staging::Finish when) override;
   nlohmann::json staging_plan(const BatchSplit& split) override;
   void clean_up() override;
 

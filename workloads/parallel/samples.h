@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "staging/level_counts.h"
+#include "staging/staging_config.h"
 
 namespace parallel {
 
@@ -39,8 +40,10 @@ class Samples {
   virtual std::int64_t steps_per_epoch() const = 0;
 
   /// Collective. Copies the samples that this node's ranks need to local storage; returns facts
-  /// about the copies, by set.
+  /// about the copies, by set; null when copying goes on while samples are read.
   virtual nlohmann::json stage(const BatchSplit& split) = 0;
+  /// Collective. The facts of what goes on, once it is over; else null.
+  virtual nlohmann::json finish_staging(staging::Finish when) = 0;
   /// Collective. What stage() would copy to this node, by set; null if samples are streamed.
   virtual nlohmann::json staging_plan(const BatchSplit& split) = 0;
   /// Collective. Removes the staged copies unless they are configured to be kept. No samples may be

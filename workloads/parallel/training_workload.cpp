@@ -95,6 +95,13 @@ nlohmann::json TrainingWorkload::stage() {
   return facts;
 }
 
+nlohmann::json TrainingWorkload::finish_staging(runner::StagingEnd end) {
+  nlohmann::json facts = samples_->finish_staging(
+      end == runner::StagingEnd::kNow ? staging::Finish::kNow : staging::Finish::kIfDone);
+  count_reads();
+  return facts;
+}
+
 void TrainingWorkload::clean_up() {
   batches_ = nullptr;  // ends its threads, which read the staged files
   samples_->clean_up();

@@ -48,6 +48,7 @@ class TrainingWorkload : public runner::Workload {
   void open_evaluation_data() override;
   void initialize() override;
   nlohmann::json stage() override;
+  nlohmann::json finish_staging(runner::StagingEnd end) override;
   runner::TrainResult train(std::int64_t steps) override;
   /// NaN if an output, a weight or a running statistic is infinite or NaN.
   double evaluate(runner::OutputSink* outputs) final;

@@ -1,0 +1,177 @@
+// Tests of copying that goes on while samples are read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "runner/base/system_facts.h"
+#include "runner/stop_signals.h"
+#include "staging/stage.h"
+#include "staging/stage_fixture.h"
+
+namespace staging {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kSize = 100;
+
+class OverlapOnRanks : public StagingOnRanks {
+ protected:
+  /// Of "set", all of it on each node.
+  std::unique_ptr<Staging> begin(const runner::Topology& topology,
+                                 const std::shared_ptr<const dataset::Dataset>& source,
+                                 Afterwards afterwards = Afterwards::kRemove,
+                                 StagingMode mode = StagingMode::kShard) const {
+    StagingConfig config{mode, directory(topology), afterwards};
+    config.overlap = true;
+    auto staging = std::make_unique<Staging>(
+        std::vector<Wanted>{{"set", source, {{0, source->size()}}}}, config, place(topology));
+    staging->copy();
+    return staging;
+  }
+  /// A source that `on_copy` is called for when threads that copy read it.
+  std::shared_ptr<MemoryDataset> source_with(std::function<void()> on_copy) const {
+    auto source = std::make_shared<MemoryDataset>(kSize);
+    source->at_read = [own = std::this_thread::get_id(), on_copy = std::move(on_copy)] {
+      if (std::this_thread::get_id() != own) on_copy();
+    };
+    return source;
+  }
+  void expect_all_readable(const Staging& staging) const {
+    const auto data = staging.data(0);
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      ASSERT_EQ(content(*data, i), MemoryDataset::text(i));
+      ASSERT_EQ(data->bytes(i), static_cast<std::int64_t>(MemoryDataset::text(i).size()));
+    }
+  }
+  void wait_for_end(Staging& staging) const {
+    while (!staging.finish(Finish::kIfDone)) std::this_thread::sleep_for(1ms);
+  }
+  static std::int64_t all_bytes() {
+    std::int64_t bytes = 0;
+    for (std::int64_t i = 0; i < kSize; ++i) bytes += std::ssize(MemoryDataset::text(i));
+    return bytes;
+  }
+};
+
+TEST_F(OverlapOnRanks, ReadsEachSampleFromWhereItIs) {
+  for (const int node_count : {1, 2}) {
+    const runner::Topology topology = nodes(node_count);
+    std::atomic<bool> is_open = false;
+    const auto source = source_with([&is_open] { is_open.wait(false); });
+    const auto staging = begin(topology, source);
+    EXPECT_TRUE(staging->is_under_way());
+    expect_all_readable(*staging);
+    EXPECT_EQ(staging->take_levels()->source_samples, kSize);
+    EXPECT_FALSE(staging->finish(Finish::kIfDone));
+    is_open = true;
+    is_open.notify_all();
+    wait_for_end(*staging);
+    EXPECT_FALSE(staging->is_under_way());
+    const nlohmann::json facts = staging->facts().at("set");
+    EXPECT_EQ(facts["overlap"], true);
+    EXPECT_EQ(facts["left_bytes"], 0);
+    EXPECT_EQ(facts["samples"], kSize * topology.node_count);
+    EXPECT_EQ(facts["source_reads"], kSize * topology.node_count);
+    std::vector<std::int64_t> copied = {staging->take_copied_bytes()};
+    world_.allreduce_sum(std::span(copied));
+    EXPECT_EQ(copied[0], all_bytes() * topology.node_count);
+    expect_all_readable(*staging);
+    EXPECT_EQ(staging->take_levels()->copy_samples, kSize);  // also of packs that others copied
+    staging->leave();
+    EXPECT_TRUE(fs::is_empty(directory(topology)));
+    world_.barrier();
+  }
+}
+
+TEST_F(OverlapOnRanks, LeavesTheRestToALaterRunWhenItIsEndedEarly) {
+  const runner::Topology topology = nodes(2);
+  const auto slow = source_with([] { std::this_thread::sleep_for(20ms); });
+  std::int64_t left = 0;
+  {
+    const auto staging = begin(topology, slow, Afterwards::kKeep);
+    EXPECT_TRUE(staging->finish(Finish::kNow));
+    const nlohmann::json facts = staging->facts().at("set");
+    left = facts["left_bytes"].get<std::int64_t>();
+    EXPECT_GT(left, 0);
+    EXPECT_EQ(facts["bytes"].get<std::int64_t>() + left, all_bytes() * topology.node_count);
+    expect_all_readable(*staging);
+    staging->leave();
+  }
+  const auto again = std::make_shared<MemoryDataset>(kSize);
+  const Copied rest = stage_on(topology, again, {{0, kSize}});
+  EXPECT_EQ(rest.facts["source_bytes"], left);
+  expect_all_readable(*rest.staging);
+}
+
+TEST_F(OverlapOnRanks, FailsNothingButItselfWhenASampleCannotBeCopied) {
+  const runner::Topology topology = nodes(2);
+  const auto source = source_with([] { throw base::DataError("a.bin: damaged"); });
+  const auto staging = begin(topology, source);
+  wait_for_end(*staging);
+  const nlohmann::json facts = staging->facts().at("set");
+  EXPECT_EQ(facts["left_bytes"], all_bytes() * topology.node_count);
+  EXPECT_EQ(facts["samples"], 0);
+  expect_all_readable(*staging);
+  EXPECT_THAT(staging->data(0)->take_remarks(),
+              ElementsAre(testing::AllOf(HasSubstr(base::host_name()),
+                                         HasSubstr("samples that were not copied are read from "
+                                                   "their source: a.bin: damaged"))));
+  staging->leave();
+  EXPECT_TRUE(fs::is_empty(directory(topology)));
+}
+
+TEST_F(OverlapOnRanks, EndsWhenARankIsToldToEnd) {
+  const runner::Topology topology = nodes(2);
+  const runner::StopSignals signals;
+  const bool is_told = world_.rank() == world_.size() - 1;
+  const auto source = source_with([is_told] {
+    if (is_told) raise(SIGTERM);
+    std::this_thread::sleep_for(1ms);
+  });
+  const auto staging = begin(topology, source);
+  wait_for_end(*staging);
+  EXPECT_GT(staging->facts().at("set")["left_bytes"], 0);
+  expect_all_readable(*staging);
+}
+
+TEST_F(OverlapOnRanks, CopiesFirstWhatNodesPassOnAndNothingThatIsThere) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(kSize);
+  const auto staging = begin(topology, source, Afterwards::kRemove, StagingMode::kScatter);
+  EXPECT_FALSE(staging->is_under_way());
+  EXPECT_TRUE(staging->finish(Finish::kNow));
+  EXPECT_EQ(staging->facts().at("set")["overlap"], false);
+  const auto again = begin(topology, source);
+  EXPECT_FALSE(again->is_under_way());
+  EXPECT_EQ(again->facts().at("set")["reused"], true);
+}
+
+TEST_F(OverlapOnRanks, CopiesOnceWhatTwoSetsShare) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(kSize);
+  StagingConfig config{StagingMode::kShard, directory(topology)};
+  config.overlap = true;
+  Staging staging({{"one", source, {{0, kSize}}}, {"other", source, {{0, kSize}}}}, config,
+                  place(topology));
+  staging.copy();
+  wait_for_end(staging);
+  EXPECT_EQ(staging.facts().at("one")["source_reads"], kSize);
+  EXPECT_EQ(staging.facts().at("other")["source_reads"], 0);
+  EXPECT_EQ(staging.facts().at("other")["samples"], kSize);
+}
+
+TEST_F(OverlapOnRanks, EndsWithItsOwner) {
+  const runner::Topology topology = nodes(world_.size());
+  const auto source = source_with([] { std::this_thread::sleep_for(5ms); });
+  begin(topology, source).reset();
+  EXPECT_TRUE(fs::is_empty(directory(topology)));
+}
+
+}  // namespace
+}  // namespace staging
