@@ -94,9 +94,21 @@ double over_epochs(const Horizon& horizon, const OfEpoch& of_epoch) {
   return sum + static_cast<double>(horizon.epochs - apart) * of_epoch(apart);
 }
 
+/// What copying adds to epochs that all read copies. Beside it, the first epoch reads half of its
+/// samples from the source, which both share.
+double cost_of_staging(const CopyingMode& mode, double staging_s, const Sizes& sizes,
+                       const Rates& rates, const Horizon& horizon) {
+  if (!mode.overlaps || horizon.epochs == 0 || staging_s == 0.0) return staging_s;
+  constexpr double kFromSource = 0.5;
+  const double read_s = source_seconds(horizon.epoch_bytes_of_all * kFromSource,
+                                       horizon.epoch_bytes * kFromSource, sizes, rates);
+  return epoch_seconds(staging_s + read_s, horizon) - local_seconds(0, sizes, rates, horizon);
+}
+
+/// `staging_s`: cost_of_staging().
 std::optional<double> break_even(double staging_s, const Sizes& sizes, const Rates& rates,
                                  const Horizon& horizon) {
-  if (staging_s == 0.0) return 0.0;
+  if (staging_s <= 0.0) return 0.0;
   if (std::isinf(staging_s)) return std::nullopt;
   double left = staging_s;
   for (std::int64_t epoch = 0; epoch <= kEpochsApart; ++epoch) {
@@ -124,12 +136,16 @@ std::string as_to_compute(const Horizon& horizon) {
              : "; reading alone counts, as the compute time of an epoch is not known";
 }
 
+std::string staging_words(const Prediction& one) {
+  return fmt::format("{} of {}", seconds_text(one.staging_s),
+                     one.overlaps ? "staging beside the first" : "it staging");
+}
+
 std::string staged_reason(const Prediction& best, const Prediction& stream, const Horizon& horizon,
                           const Rates& rates, const Sizes& sizes) {
-  std::string reason =
-      fmt::format("{} takes {} for {}, {} of it staging, and stream {}", to_string(best.mode),
-                  seconds_text(best.total_s), base::counted(horizon.epochs, "epoch"),
-                  seconds_text(best.staging_s), seconds_text(stream.total_s));
+  std::string reason = fmt::format(
+      "{} takes {} for {}, {}, and stream {}", to_string(best.mode), seconds_text(best.total_s),
+      base::counted(horizon.epochs, "epoch"), staging_words(best), seconds_text(stream.total_s));
   if (best.break_even_epochs) {
     reason += fmt::format(", so that it pays off after {:.3g} epochs", *best.break_even_epochs);
   }
@@ -146,10 +162,9 @@ std::string streamed_reason(const Prediction* best, const Prediction& stream, co
   if (std::isinf(best->total_s)) {
     return fmt::format("the time of {} is not known", to_string(best->mode));
   }
-  return fmt::format("stream takes {} for {}, and {} {}, {} of it staging, which is not 5 % less",
+  return fmt::format("stream takes {} for {}, and {} {}, {}, which is not 5 % less",
                      seconds_text(stream.total_s), base::counted(horizon.epochs, "epoch"),
-                     to_string(best->mode), seconds_text(best->total_s),
-                     seconds_text(best->staging_s)) +
+                     to_string(best->mode), seconds_text(best->total_s), staging_words(*best)) +
          as_to_compute(horizon);
 }
 
@@ -164,16 +179,13 @@ bool is_better(const Prediction& one, const Prediction& other) {
 
 }  // namespace
 
-std::vector<CopyingMode> copying_modes() {
-  return {{StagingMode::kShard, SourceReads::kOncePerNode},
-          {StagingMode::kScatter, SourceReads::kOncePerClass}};
+std::vector<CopyingMode> copying_modes(bool overlap) {
+  return {copying_mode(StagingMode::kShard, overlap), copying_mode(StagingMode::kScatter, overlap)};
 }
 
-CopyingMode copying_mode(StagingMode mode) {
-  for (const CopyingMode& known : copying_modes()) {
-    if (known.mode == mode) return known;
-  }
-  return {mode, SourceReads::kOncePerNode};
+CopyingMode copying_mode(StagingMode mode, bool overlap) {
+  if (mode == StagingMode::kScatter) return {mode, SourceReads::kOncePerClass, false};
+  return {mode, SourceReads::kOncePerNode, overlap};
 }
 
 double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch) {
@@ -196,10 +208,12 @@ Prediction predict(const CopyingMode& mode, const Sizes& sizes, const Rates& rat
     return found;
   }
   found.staging_s = staging_seconds(mode, sizes, rates);
-  found.total_s = found.staging_s + over_epochs(horizon, [&](std::int64_t epoch) {
+  found.overlaps = mode.overlaps;
+  const double cost_s = cost_of_staging(mode, found.staging_s, sizes, rates, horizon);
+  found.total_s = cost_s + over_epochs(horizon, [&](std::int64_t epoch) {
                     return local_seconds(epoch, sizes, rates, horizon);
                   });
-  found.break_even_epochs = break_even(found.staging_s, sizes, rates, horizon);
+  found.break_even_epochs = break_even(cost_s, sizes, rates, horizon);
   return found;
 }
 

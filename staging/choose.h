@@ -40,17 +40,20 @@ enum class SourceReads { kOncePerNode, kOncePerClass };
 struct CopyingMode {
   StagingMode mode = StagingMode::kShard;
   SourceReads reads = SourceReads::kOncePerNode;
+  bool overlaps = false;  ///< the first epoch goes on beside copying
 };
 
-/// The modes among which `auto` chooses. kFull is only used by name: it copies more.
-std::vector<CopyingMode> copying_modes();
+/// The modes among which `auto` chooses. kFull is only used by name: it copies more. `overlap` as
+/// in StagingConfig.
+std::vector<CopyingMode> copying_modes(bool overlap = false);
 /// How `mode` copies.
-CopyingMode copying_mode(StagingMode mode);
+CopyingMode copying_mode(StagingMode mode, bool overlap = false);
 
 /// How a job would go in one mode. Seconds are infinite where a rate is unknown.
 struct Prediction {
   StagingMode mode = StagingMode::kStream;
-  double staging_s = 0.0;  ///< before the first epoch
+  double staging_s = 0.0;  ///< before the first epoch, or beside it
+  bool overlaps = false;   ///< beside it
   double total_s = 0.0;    ///< staging and all epochs; without computing where compute_s is unknown
   /// Epochs after which staging and reading copies have taken no more time than reading the source;
   /// nullopt: never, and for kStream.

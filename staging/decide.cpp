@@ -49,8 +49,8 @@ MeasuredRates measure(const std::vector<Wanted>& sets, const StagingConfig& conf
 }
 
 std::vector<CopyingMode> modes_for(const StagingConfig& config) {
-  if (config.mode == StagingMode::kAuto) return copying_modes();
-  return {copying_mode(config.mode)};
+  if (config.mode == StagingMode::kAuto) return copying_modes(config.overlap);
+  return {copying_mode(config.mode, config.overlap)};
 }
 
 nlohmann::json number_or_null(double value) {

@@ -67,6 +67,23 @@ TEST(Predict, TakesStagingByTheSlowestOfItsParts) {
   EXPECT_DOUBLE_EQ(staging_s(kByClass, four_nodes(), slow_network), 750.0);
 }
 
+TEST(Predict, LetsTheFirstEpochGoOnBesideCopying) {
+  const CopyingMode beside{StagingMode::kShard, SourceReads::kOncePerNode, true};
+  // 400 s of copying share the source with 50 GB of the epoch; the second reads copies, 10 s.
+  EXPECT_DOUBLE_EQ(predict(beside, four_nodes(), rates(), epochs(2)).total_s, 450.0 + 10.0);
+  EXPECT_DOUBLE_EQ(predict(beside, four_nodes(), rates(), epochs(2)).staging_s, 400.0);
+  EXPECT_DOUBLE_EQ(predict(kByNode, four_nodes(), rates(), epochs(2)).total_s, 400.0 + 20.0);
+  Horizon computing = epochs(2);
+  computing.compute_s = 500.0;  // as long as everything in the first epoch
+  const Prediction hidden = predict(beside, four_nodes(), rates(), computing);
+  EXPECT_DOUBLE_EQ(hidden.total_s, 1000.0);
+  EXPECT_EQ(hidden.break_even_epochs, 0.0);
+  EXPECT_DOUBLE_EQ(predict(kByNode, four_nodes(), rates(), computing).total_s, 1400.0);
+  Sizes there = four_nodes();
+  there.missing = there.missing_of_all = there.missing_once = 0;
+  EXPECT_DOUBLE_EQ(predict(beside, there, rates(), epochs(2)).total_s, 20.0);
+}
+
 TEST(Predict, BoundsWhatOneNodeReads) {
   Sizes one_lacks = four_nodes();  // 100 GB, which the others have
   one_lacks.missing_of_all = one_lacks.missing_once = 100 * kGigabyte;
