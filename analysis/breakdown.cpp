@@ -22,9 +22,11 @@ std::optional<Breakdown> log_breakdown(const RunFacts& facts) {
   const RunParts& parts = facts.parts;
   Breakdown result;
   result.wall_s = *facts.window_s;
-  add_part(result, "staging", definition_of("staging_in_run_s"), parts.staging_in_run_s);
+  if (parts.staging_in_run_s) {
+    add_part(result, "staging", definition_of("staging_alone_s"), parts.staging_alone_s());
+  }
   if (parts.async_eval && parts.other_s) {
-    const double both = result.wall_s - *parts.other_s - parts.staging_in_run_s.value_or(0.0);
+    const double both = result.wall_s - *parts.other_s - parts.staging_alone_s();
     add_part(result, "train_and_eval", "time of the run outside staging and other", both);
   } else {
     add_part(result, "train", definition_of("train_s"), parts.train_s);

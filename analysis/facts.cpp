@@ -69,7 +69,7 @@ std::optional<double> RunFacts::time_to_target_s() const {
 
 std::optional<double> RunFacts::ttt_excluding_staging_s() const {
   if (!ttt_s) return std::nullopt;
-  return *ttt_s - parts.staging_in_run_s.value_or(0.0);
+  return *ttt_s - parts.staging_alone_s();
 }
 
 std::optional<double> RunFacts::ttt_including_staging_s() const {
@@ -78,11 +78,16 @@ std::optional<double> RunFacts::ttt_including_staging_s() const {
 }
 
 std::optional<double> RunFacts::staging_percent() const {
-  return percent_of(parts.staging_s, ttt_including_staging_s());
+  return percent_of(time_for_staging_s(), ttt_including_staging_s());
 }
 
 std::optional<double> RunFacts::staging_on_top_percent() const {
-  return percent_of(parts.staging_s, ttt_excluding_staging_s());
+  return percent_of(time_for_staging_s(), ttt_excluding_staging_s());
+}
+
+std::optional<double> RunFacts::time_for_staging_s() const {
+  if (!parts.staging_s) return std::nullopt;
+  return *parts.staging_s - parts.staging_beside_s;
 }
 
 std::optional<double> RunFacts::mean_epoch_s() const {

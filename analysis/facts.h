@@ -31,8 +31,12 @@ struct Evaluation {
 /// Seconds of the run by the log's intervals; each is absent if the log does not determine it.
 struct RunParts {
   std::optional<double> staging_s, staging_in_run_s;
+  double staging_beside_s = 0.0;  ///< of staging_in_run_s, during epochs and evaluations
   std::optional<double> epoch_s, eval_s, save_s, eval_in_epoch_s, train_s, other_s;
   bool async_eval = false;
+
+  /// Of staging_in_run_s, outside epochs and evaluations; 0 if absent.
+  double staging_alone_s() const { return staging_in_run_s.value_or(0.0) - staging_beside_s; }
 };
 
 /// How far a run came, in passes over the training data and in samples.
@@ -96,6 +100,8 @@ struct RunFacts {
   std::optional<double> time_to_target_s() const;
   std::optional<double> ttt_excluding_staging_s() const;
   std::optional<double> ttt_including_staging_s() const;
+  /// Inside and outside the run, but not during epochs and evaluations.
+  std::optional<double> time_for_staging_s() const;
   std::optional<double> staging_percent() const;
   std::optional<double> staging_on_top_percent() const;
   std::optional<double> mean_epoch_s() const;

@@ -143,7 +143,7 @@ LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
                        : run.state == LiveState::kRunning ? now_s
                                                           : sign_s;
   run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / base::kMsPerSecond);
-  run.standing.staging_s = found.facts.parts.staging_in_run_s.value_or(0.0);
+  run.standing.staging_s = found.facts.parts.staging_alone_s();
   // No outlook for a run that is silent, gone or ended, or has met its target.
   if (run.state != LiveState::kRunning || run.facts.at_target) return run;
   run.outlook = outlook_of(found.facts, run.standing, earlier_runs(found, all));

@@ -282,6 +282,7 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn
   }
   Intervals all = intervals.epochs;
   all.insert(all.end(), intervals.evaluations.begin(), intervals.evaluations.end());
+  parts.staging_beside_s = shared_ms(intervals.staging, all) / base::kMsPerSecond;
   all.insert(all.end(), intervals.staging.begin(), intervals.staging.end());
   parts.other_s = (window.end_ms - window.begin_ms - covered_ms(all)) / base::kMsPerSecond;
   return parts;

@@ -92,18 +92,18 @@ void add_window(RunFields& table) {
                    "time to train: run_stop - run_start; absent when either is missing, and for a "
                    "resumed run, whose log has only a part of it",
                    [](const RunFacts& f) { return optional_value(f.ttt_s); }});
-  table.push_back({"ttt_excluding_staging_s", "s", "ttt_s - staging_in_run_s",
+  table.push_back({"ttt_excluding_staging_s", "s", "ttt_s - staging_alone_s",
                    [](const RunFacts& f) { return optional_value(f.ttt_excluding_staging_s()); }});
   table.push_back({"ttt_including_staging_s", "s",
                    "ttt_s and the staging outside the run (staging_s - staging_in_run_s)",
                    [](const RunFacts& f) { return optional_value(f.ttt_including_staging_s()); }});
   table.push_back({"staging_percent", "%",
-                   "staging_s in percent of ttt_including_staging_s: its share where staging "
-                   "counts (MLPerf HPC up to 2.0)",
+                   "time for staging alone, inside and outside the run, in percent of "
+                   "ttt_including_staging_s: its share where staging counts (MLPerf HPC up to 2.0)",
                    [](const RunFacts& f) { return optional_value(f.staging_percent()); }});
   table.push_back({"staging_on_top_percent", "%",
-                   "staging_s in percent of ttt_excluding_staging_s: what comes on top where "
-                   "staging does not count",
+                   "time for staging alone, inside and outside the run, in percent of "
+                   "ttt_excluding_staging_s: what comes on top where staging does not count",
                    [](const RunFacts& f) { return optional_value(f.staging_on_top_percent()); }});
   table.push_back({"records_after_run_stop", "", "records after the first run_stop in the file",
                    [](const RunFacts& f) { return Value(f.records_after_run_stop); }});
@@ -180,6 +180,12 @@ void add_parts(RunFields& table) {
        [](const RunFacts& f) { return optional_value(f.parts.staging_s); }});
   table.push_back({"staging_in_run_s", "s", "the part of staging_s between run_start and run_stop",
                    [](const RunFacts& f) { return optional_value(f.parts.staging_in_run_s); }});
+  table.push_back({"staging_alone_s", "s",
+                   "the part of staging_in_run_s outside all epochs and evaluations; during the "
+                   "rest, samples were copied while others were trained on",
+                   [](const RunFacts& f) {
+                     return f.parts.staging_in_run_s ? Value(f.parts.staging_alone_s()) : Value();
+                   }});
   table.push_back({"epoch_s", "s",
                    "time inside at least one epoch (or block, if positions count samples, "
                    "tokens or steps)",

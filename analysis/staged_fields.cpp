@@ -48,6 +48,12 @@ void add_what_was_copied(StagedFields& table) {
                    "written to the nodes' storage by all ranks: samples, their places and "
                    "checksums",
                    get(&StagedSet::written_bytes)});
+  table.push_back({"overlap", "", "whether samples were copied while others were trained on",
+                   get(&StagedSet::overlaps)});
+  table.push_back({"left_bytes", "bytes",
+                   "of samples that were still to be copied when training ended, or that could "
+                   "not be copied meanwhile; they were read from where the configuration has them",
+                   get(&StagedSet::left_bytes)});
 }
 
 void add_how_long(StagedFields& table) {

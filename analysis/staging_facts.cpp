@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/printable.h"
 #include "runner/base/rate_text.h"
 #include "runner/base/strict_json.h"
 
@@ -47,6 +48,12 @@ class SetMembers {
                           : value.is_number_integer() && value.get<std::int64_t>() >= 0;
     if (fits) return value.get<std::int64_t>();
     return refuse(key, fmt::format("an integer from 0 to {}", kMost));
+  }
+
+  std::optional<bool> flag(const char* key) const {
+    if (!has(key)) return std::nullopt;
+    if (at(key).is_boolean()) return at(key).get<bool>();
+    return refuse(key, "true or false");
   }
 
   std::optional<double> number(const char* key) const {
@@ -146,6 +153,8 @@ std::optional<StagedSet> set_of(const std::string& name, const Json& members,
   set.source_bytes = in.count("source_bytes");
   set.network_bytes = in.count("network_bytes");
   set.written_bytes = in.count("written_bytes");
+  set.overlaps = in.flag("overlap");
+  set.left_bytes = in.count("left_bytes");
   set.planning_s = in.number("planning_s");
   set.imbalance = in.number("imbalance");
   set.seconds = extent_of(in, "seconds");
@@ -166,6 +175,12 @@ std::string slowest_text(const StagedSet& set) {
                         base::rate_text(node.bytes_per_second));
   }
   return text;
+}
+
+std::string overlap_text(const StagedSet& set) {
+  const std::int64_t left = set.left_bytes.value_or(0);
+  return fmt::format("{} was copied while training{}", set.name,
+                     left > 0 ? fmt::format("; {} were not copied", base::bytes_text(left)) : "");
 }
 
 std::string StagedSets::problem() const {

@@ -29,6 +29,8 @@ struct StagedSet {
   std::optional<std::int64_t> nodes, reused_nodes, packs, samples, bytes;
   std::optional<std::int64_t> resumed_bytes, source_reads, source_bytes, network_bytes,
       written_bytes;
+  std::optional<bool> overlaps;
+  std::optional<std::int64_t> left_bytes;
   std::optional<double> planning_s, imbalance;
   NodeExtent seconds, bytes_per_second;
   std::vector<SlowNode> slowest;  ///< the lowest rate first
@@ -39,6 +41,9 @@ struct StagedSet {
 
 /// "node7 41 MB/s, node3 60.2 MB/s"; "" if no node copied.
 std::string slowest_text(const StagedSet& set);
+
+/// "train was copied while training; 12 MiB were not copied", for a set that overlaps.
+std::string overlap_text(const StagedSet& set);
 
 struct StagedSets {
   std::vector<StagedSet> sets;

@@ -11,7 +11,7 @@ std::optional<TimeAccount> account_of(const RunFacts& facts) {
   const RunParts& parts = facts.parts;
   TimeAccount account;
   account.ttt_s = *facts.ttt_s;
-  account.staging_s = parts.staging_in_run_s.value_or(0.0);
+  account.staging_s = parts.staging_alone_s();
   if (!parts.async_eval) account.eval_s = parts.eval_s.value_or(0.0);
   const double rest = account.ttt_s - account.staging_s - account.eval_s;
   if (parts.train_s) {
@@ -50,9 +50,9 @@ const std::array<FactorInfo, kFactorCount>& factor_infos() {
        "epochs_run; 1 if the epochs of any run of either side are unknown"},
       {Factor::kEvaluation, "evaluation", "", "(train_s + eval_s) / train_s"},
       {Factor::kOther, "other", "",
-       "(ttt_s - staging_in_run_s) / (train_s + eval_s): what is outside of all intervals, such as "
+       "(ttt_s - staging_alone_s) / (train_s + eval_s): what is outside of all intervals, such as "
        "checkpoints"},
-      {Factor::kStaging, "staging", "", "ttt_s / (ttt_s - staging_in_run_s)"},
+      {Factor::kStaging, "staging", "", "ttt_s / (ttt_s - staging_alone_s)"},
   }};
   return infos;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/audit/audit.h"
+#include "analysis/breakdown.h"
 #include "analysis/facts_of_log.h"
 #include "analysis/golden.h"
 #include "analysis/log_file.h"
@@ -227,6 +228,30 @@ TEST(Facts, CountStagingOutsideTheRunApart) {
   EXPECT_DOUBLE_EQ(*facts.parts.staging_in_run_s, 1.0);
   EXPECT_DOUBLE_EQ(*facts.ttt_excluding_staging_s(), 9.0);
   EXPECT_DOUBLE_EQ(*facts.ttt_including_staging_s(), 13.0);
+}
+
+TEST(Facts, CountStagingBesideTrainingOnce) {
+  const auto at = [](double s, const char* key, const nlohmann::json& metadata = {}) {
+    return record_line(2e12 + s * 1000, key, nullptr, metadata);
+  };
+  // 2 s alone, 4 s in the epoch, 1 s between, 1 s of the evaluation.
+  const RunFacts facts = facts_of_text(
+      record_line(2e12, "submission_benchmark", "resnet") + at(0, "run_start") +
+      at(0, "staging_start") + at(2, "epoch_start", {{"epoch_num", 1}}) +
+      at(6, "epoch_stop", {{"epoch_num", 1}}) + at(7, "eval_start", {{"epoch_num", 1}}) +
+      at(8, "staging_stop") + at(9, "eval_stop", {{"epoch_num", 1}}) +
+      at(10, "run_stop", {{"status", "success"}}));
+  EXPECT_DOUBLE_EQ(*facts.parts.staging_in_run_s, 8.0);
+  EXPECT_DOUBLE_EQ(facts.parts.staging_beside_s, 5.0);
+  EXPECT_DOUBLE_EQ(facts.parts.staging_alone_s(), 3.0);
+  EXPECT_DOUBLE_EQ(*facts.ttt_excluding_staging_s(), 7.0);
+  EXPECT_DOUBLE_EQ(*facts.ttt_including_staging_s(), 10.0);
+  EXPECT_DOUBLE_EQ(*facts.staging_percent(), 30.0);
+  const auto breakdown = log_breakdown(facts);
+  ASSERT_TRUE(breakdown);
+  double sum = 0.0;
+  for (const auto& part : breakdown->parts) sum += part.mean_s;
+  EXPECT_DOUBLE_EQ(sum, 10.0);
 }
 
 TEST(Facts, KeepSeedsOf64Bits) {

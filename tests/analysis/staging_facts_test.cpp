@@ -28,6 +28,7 @@ using testing::Not;
 json train_set() {
   return json::parse(R"({"mode": "shard", "nodes": 4, "reused_nodes": 1, "reused": false,
     "packs": 60, "samples": 1200, "bytes": 1073741824, "resumed_bytes": 1048576,
+    "overlap": true, "left_bytes": 4096,
     "source_reads": 77, "source_bytes": 536870912, "network_bytes": 268435456,
     "written_bytes": 806354944, "planning_s": 0.25,
     "seconds": {"min": 0.5, "median": 2.5, "max": 3.0},
@@ -59,6 +60,8 @@ TEST(StagedSets, AreReadFromTheLog) {
   EXPECT_EQ(set.samples, 1200);
   EXPECT_EQ(set.bytes, 1073741824);
   EXPECT_EQ(set.resumed_bytes, 1048576);
+  EXPECT_EQ(set.overlaps, true);
+  EXPECT_EQ(set.left_bytes, 4096);
   EXPECT_EQ(set.source_reads, 77);
   EXPECT_EQ(set.source_bytes, 536870912);
   EXPECT_EQ(set.network_bytes, 268435456);
@@ -119,6 +122,7 @@ TEST(StagedSets, LeaveOutWhatIsDamagedAndSaySo) {
         DamagedFigure{"/source_bytes", nullptr, "/staging/train/source_bytes: expected an integer"},
         DamagedFigure{"/reused_nodes", 5,
                       "/staging/train/reused_nodes: expected at most 4 nodes, got 5"},
+        DamagedFigure{"/overlap", 1, "/staging/train/overlap: expected true or false, got 1"},
         DamagedFigure{"/imbalance", "1", "/staging/train/imbalance: expected a finite number"},
         DamagedFigure{"/planning_s", -0.5, "/staging/train/planning_s: expected a finite number"},
         DamagedFigure{"/seconds", json::array(), "/staging/train/seconds: expected an object or a"},
@@ -239,6 +243,7 @@ TEST_F(StagingReport, HasATableOfItsSetsAsText) {
   for (const char* part :
        {"\nStaging\n", "from the source", "over the network", "1.0 GiB", "512.0 MiB", "256.0 MiB",
         "0.5000 to 3", "41 MB/s, 310 MB/s, 400 MB/s", "1.25",
+        "- train was copied while training; 4.0 KiB were not copied\n",
         "- slowest to copy train: node7 41 MB/s, node3 310 MB/s\n",
         "33.000 s; of which staging is 9.1 %", "30.000 s; to which staging would add 10.0 %",
         "1000 samples (1.0 MiB)", "4 samples (2.0 KiB)", "2 samples"}) {

@@ -81,6 +81,32 @@ TEST(RunOnce, GivesRecordsTheirMetadata) {
   EXPECT_EQ(bench.first("tracked_stats")["metadata"]["step"], 10);
 }
 
+TEST(RunOnce, LogsTheEndOfStagingThatGoesOnWhileItTrains) {
+  ToyBench bench;
+  bench.script.copies_until_step = 15;
+  EXPECT_EQ(bench.run().staging["bytes"], 12);
+  if (bench.world.rank() != 0) return;
+  const std::vector<std::string> keys = bench.keys();
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "staging_stop"), 1);
+  const auto place_of = [&](const char* key) { return std::find(keys.begin(), keys.end(), key); };
+  EXPECT_LT(place_of("run_start"), place_of("staging_start"));
+  EXPECT_LT(place_of("staging_start"), place_of("epoch_start"));
+  EXPECT_LT(place_of("epoch_stop"), place_of("staging_stop"));
+  EXPECT_EQ(bench.first("staging_stop")["metadata"]["staging"]["bytes"], 12);
+}
+
+TEST(RunOnce, EndsStagingThatIsNotDoneBeforeItStops) {
+  ToyBench bench;
+  bench.script.copies_until_step = 1'000'000;
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kSuccess);
+  EXPECT_EQ(outcome.staging["bytes"], 5);
+  if (bench.world.rank() != 0) return;
+  std::vector<std::string> last = bench.keys();
+  last.erase(last.begin(), last.end() - 2);
+  EXPECT_EQ(last, (std::vector<std::string>{"staging_stop", "run_stop"}));
+}
+
 TEST(RunOnce, EvaluatesWithinEpochs) {
   ToyBench bench(json{{"evaluation", {{"per_epoch", 3}}}});
   const RunOutcome outcome = bench.run();

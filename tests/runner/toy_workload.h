@@ -17,6 +17,7 @@ struct ToyScript {
   std::int64_t throw_at_step = 0;
   int throwing_rank = 0;
   int drifting_rank = -1;
+  std::int64_t copies_until_step = 0;  ///< staging goes on while training, up to this step
   std::function<void(std::int64_t step)> at_step;
   std::function<void(const std::string& call)> at_call;  ///< called in all other calls, with their
                                                          ///< names
@@ -52,7 +53,13 @@ class ToyWorkload final : public Workload {
   void initialize() override { note("initialize"); }
   nlohmann::json stage() override {
     note("stage");
+    if (script_.copies_until_step > 0) return nullptr;
     return {{"bytes", 12}};
+  }
+  nlohmann::json finish_staging(StagingEnd end) override {
+    const bool is_done = step_ >= script_.copies_until_step;
+    if (end == StagingEnd::kWhenCopied && !is_done) return nullptr;
+    return {{"bytes", is_done ? 12 : 5}};
   }
   TrainResult train(std::int64_t steps) override {
     const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kForward);

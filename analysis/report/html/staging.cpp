@@ -29,6 +29,8 @@ std::string sets_table(const Report& report) {
   add("from the source", "source_bytes");
   add("over the network", "network_bytes");
   add("resumed", "resumed_bytes");
+  add("while training", "overlap", Kind::kText);
+  add("left", "left_bytes");
   add("copying s, min", "seconds_min");
   add("median", "seconds_median");
   add("max", "seconds_max");
@@ -48,6 +50,8 @@ std::string sets_table(const Report& report) {
            {set.bytes, set.source_bytes, set.network_bytes, set.resumed_bytes}) {
         table.cell(bytes_or_dash(bytes));
       }
+      table.cell(set.overlaps ? (*set.overlaps ? "yes" : "no") : "-");
+      table.cell(bytes_or_dash(set.left_bytes));
       const NodeExtent &seconds = set.seconds, &rates = set.bytes_per_second;
       for (const auto& value : {seconds.min, seconds.median, seconds.max}) {
         table.cell(short_number(value));

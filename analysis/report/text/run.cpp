@@ -56,6 +56,9 @@ void write_times(TextPage& page, const RunReport& run) {
     add_seconds(page, "  with all staging", "ttt_including_staging_s",
                 facts.ttt_including_staging_s());
     add_seconds(page, "staging in the run", "staging_in_run_s", facts.parts.staging_in_run_s);
+    if (facts.parts.staging_beside_s > 0.0) {
+      add_seconds(page, "  not beside training", "staging_alone_s", facts.parts.staging_alone_s());
+    }
     add_seconds(page, "staging in all", "staging_s", facts.parts.staging_s);
   }
   add_seconds(page, "time to target", "time_to_target_s", facts.time_to_target_s());

@@ -34,9 +34,9 @@ void write_outcome(TextPage& page, const RunFacts& facts) {
 void write_time(TextPage& page, const RunFacts& facts) {
   if (!facts.ttt_s) return;
   std::string text = seconds_text(*facts.ttt_s);
-  if (facts.parts.staging_in_run_s.value_or(0.0) > 0.0) {
-    text += fmt::format(", {:.3f} s of it {}", *facts.parts.staging_in_run_s,
-                        page.defined("staging", "staging_in_run_s"));
+  if (facts.parts.staging_alone_s() > 0.0) {
+    text += fmt::format(", {:.3f} s of it {}", facts.parts.staging_alone_s(),
+                        page.defined("staging", "staging_alone_s"));
   }
   if (facts.other_unit) text += "; but time_ms is " + *facts.other_unit;
   page.fact("time to train", text, {"ttt_s"});

@@ -61,6 +61,7 @@ void write_staged_sets(TextPage& page, const std::vector<StagedSet>& sets) {
   if (!times.empty()) page.table(times);
   for (const StagedSet& set : sets) {
     const std::string slowest = slowest_text(set);
+    if (set.overlaps.value_or(false)) page.item(overlap_text(set));
     if (!slowest.empty()) page.item(fmt::format("slowest to copy {}: {}", set.name, slowest));
   }
 }

@@ -177,6 +177,9 @@ TEST_F(CosmoFlowWorkload, DoesTheMathematicsOfOneRank) {
     SCOPED_TRACE(staging);
     expect_same_training(config_of(universes_, staging), one);
   }
+  json overlapping = config_of(universes_, "shard");
+  overlapping["staging"]["overlap"] = true;
+  expect_same_training(overlapping, one);
   json copying = config_of(universes_, "auto");  // from a source that is slow enough
   copying["staging"]["rates"] = {
       {"source", 1}, {"local_write", 1e9}, {"local_read", 1e9}, {"cache_bytes", 0}};
