@@ -58,11 +58,25 @@ struct Image {
   std::string flaw = {};             ///< of the file, without an effect on any pixel; or ""
 };
 
+/// A rectangle of an image's pixels.
+struct Region {
+  int top = 0, left = 0, height = 0, width = 0;
+  bool operator==(const Region&) const = default;
+};
+
 /// Decodes a JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG, recognised by content, to
 /// RGB; ISLOW DCT, fancy upsampling. Throws DataError beginning with `name` for anything that does
 /// not decode completely. A JPEG with all its pixels may have stray bytes between its segments, or
 /// lack the end mark.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
+/// The part that is wanted of an image of this size.
+using ChooseRegion = std::function<Region(int height, int width)>;
+/// All of it.
+inline Region whole_image(int height, int width) { return {0, 0, height, width}; }
+/// The same pixels, but only those of a region, which takes less time; the whole file is checked
+/// all the same. Throws ShapeError for a region that is empty or not within the image.
+Image decode_region(const std::vector<std::byte>& bytes, const std::string& name,
+                    const ChooseRegion& choose);
 /// Sets only height and width, from the header.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);
 

@@ -9,14 +9,15 @@
 namespace dataset {
 namespace {
 
-enum class Format { kJpeg, kPng };
+using Decoder = Image (*)(const std::vector<std::byte>& bytes, const std::string& name,
+                          const ChooseRegion& choose);
 
-Format format_of(const std::vector<std::byte>& bytes, const std::string& name) {
+Decoder decoder_of(const std::vector<std::byte>& bytes, const std::string& name) {
   const auto is = [&](std::size_t place, unsigned value) {
     return bytes.size() > place && bytes[place] == static_cast<std::byte>(value);
   };
-  if (is(0, 0xff) && is(1, 0xd8)) return Format::kJpeg;
-  if (is(0, 0x89) && is(1, 'P') && is(2, 'N') && is(3, 'G')) return Format::kPng;
+  if (is(0, 0xff) && is(1, 0xd8)) return decode_jpeg;
+  if (is(0, 0x89) && is(1, 'P') && is(2, 'N') && is(3, 'G')) return decode_png;
   throw base::DataError(
       fmt::format("{}: expected a JPEG or PNG image, found {}", name,
                   base::found_in_words(bytes, static_cast<std::int64_t>(bytes.size()))));
@@ -24,35 +25,40 @@ Format format_of(const std::vector<std::byte>& bytes, const std::string& name) {
 
 }  // namespace
 
-void shape_image(std::int64_t height, std::int64_t width, const std::string& name, Extent extent,
-                 Image& image) {
+Image sized_image(std::int64_t height, std::int64_t width, const std::string& name) {
   if (height * width > kMaxPixels) {
     throw base::DataError(fmt::format("{}: expected at most {} pixels, found {} x {}", name,
                                       kMaxPixels, height, width));
   }
-  image.height = static_cast<int>(height);
-  image.width = static_cast<int>(width);
-  if (extent == Extent::kPixels) image.pixels.resize(static_cast<std::size_t>(height * width * 3));
+  return {static_cast<int>(height), static_cast<int>(width), {}, {}};
+}
+
+Region make_room(const ChooseRegion& choose, const std::string& name, Image& image) {
+  const Region region = choose(image.height, image.width);
+  if (region.top < 0 || region.left < 0 || region.height < 1 || region.width < 1 ||
+      region.height > image.height - region.top || region.width > image.width - region.left) {
+    throw base::ShapeError(fmt::format(
+        "{}: no region of {} x {} pixels at ({}, {}) in an image of {} x {}", name, region.height,
+        region.width, region.top, region.left, image.height, image.width));
+  }
+  image.height = region.height;
+  image.width = region.width;
+  image.pixels.resize(std::size_t{3} * static_cast<std::size_t>(region.height) *
+                      static_cast<std::size_t>(region.width));
+  return region;
+}
+
+Image decode_region(const std::vector<std::byte>& bytes, const std::string& name,
+                    const ChooseRegion& choose) {
+  return decoder_of(bytes, name)(bytes, name, choose);
 }
 
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name) {
-  Image image;
-  if (format_of(bytes, name) == Format::kJpeg) {
-    decode_jpeg(bytes, name, Extent::kPixels, image);
-  } else {
-    decode_png(bytes, name, Extent::kPixels, image);
-  }
-  return image;
+  return decode_region(bytes, name, whole_image);
 }
 
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name) {
-  Image image;
-  if (format_of(bytes, name) == Format::kJpeg) {
-    decode_jpeg(bytes, name, Extent::kHeader, image);
-  } else {
-    decode_png(bytes, name, Extent::kHeader, image);
-  }
-  return image;
+  return decoder_of(bytes, name)(bytes, name, nullptr);
 }
 
 }  // namespace dataset

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <jerror.h>
 
+#include <algorithm>
 #include <csetjmp>
 
 #include "runner/base/error.h"
@@ -65,29 +66,66 @@ class JpegDecoder {
     return true;
   }
 
-  /// `pixels`: [height, width, 3]; `row`: [width, 4], used for CMYK.
-  bool read_pixels(std::uint8_t* pixels, std::uint8_t* row) {
+  /// Room for a decoded row of the whole image.
+  std::size_t row_bytes() const { return std::size_t{4} * info_.image_width; }
+
+  /// `pixels`: [height, width, 3] of the region; `row`: row_bytes().
+  bool read_pixels(const Region& region, std::uint8_t* pixels, std::uint8_t* row) {
     if (setjmp(errors_.jump) != 0) return false;
     // Where more scans could be missing, or an arithmetic decoder would fill up with zeros, only
     // the end mark shows that the file is complete.
     errors_.may_end = !jpeg_has_multiple_scans(&info_) && !info_.arith_code;
     jpeg_start_decompress(&info_);
-    const std::size_t stride = std::size_t{info_.output_width} * 3;
-    while (info_.output_scanline < info_.output_height) {
-      std::uint8_t* out = pixels + info_.output_scanline * stride;
-      JSAMPROW target = is_cmyk() ? row : out;
-      jpeg_read_scanlines(&info_, &target, 1);
-      if (is_cmyk()) convert_cmyk(row, out);
+    const JDIMENSION first = leave_out_columns(region);
+    const auto top = static_cast<JDIMENSION>(region.top);
+    const auto end = top + static_cast<JDIMENSION>(region.height);
+    const std::size_t stride = static_cast<std::size_t>(region.width) * 3;
+    if (top > 0) jpeg_skip_scanlines(&info_, top);
+    while (info_.output_scanline < end) {
+      std::uint8_t* out = pixels + (info_.output_scanline - top) * stride;
+      jpeg_read_scanlines(&info_, &row, 1);
+      copy_pixels(row, first, static_cast<JDIMENSION>(region.width), out);
     }
+    check_rest(row);
     jpeg_finish_decompress(&info_);
     return true;
   }
 
  private:
+  /// Decodes no more columns than needed. Returns the region's first column in those that are left.
+  JDIMENSION leave_out_columns(const Region& region) {
+    // The outermost columns that are decoded lack neighbours for the upsampling of colors.
+    constexpr int kNeighbours = 16;
+    const int from = std::max(region.left - kNeighbours, 0);
+    const int end =
+        std::min(region.left + region.width + kNeighbours, static_cast<int>(info_.output_width));
+    auto first = static_cast<JDIMENSION>(from), width = static_cast<JDIMENSION>(end - from);
+    if (width < info_.output_width) jpeg_crop_scanline(&info_, &first, &width);
+    return static_cast<JDIMENSION>(region.left) - first;
+  }
+
+  /// Finds damage in the rows that are not wanted.
+  void check_rest(std::uint8_t* row) {
+    const JDIMENSION rows = info_.output_height - info_.output_scanline;
+    if (rows == 0) return;
+    // Skipping to the end would leave the rest of the file unread.
+    if (rows > 1) jpeg_skip_scanlines(&info_, rows - 1);
+    jpeg_read_scanlines(&info_, &row, 1);
+  }
+
+  void copy_pixels(const std::uint8_t* row, JDIMENSION first, JDIMENSION count,
+                   std::uint8_t* out) const {
+    if (is_cmyk()) {
+      convert_cmyk(row + std::size_t{4} * first, count, out);
+    } else {
+      std::copy_n(row + std::size_t{3} * first, std::size_t{3} * count, out);
+    }
+  }
+
   /// Adobe's files store the inverted inks.
-  void convert_cmyk(const std::uint8_t* row, std::uint8_t* out) const {
+  void convert_cmyk(const std::uint8_t* row, JDIMENSION count, std::uint8_t* out) const {
     const bool inverted = info_.saw_Adobe_marker != 0;
-    for (JDIMENSION x = 0; x < info_.output_width; ++x) {
+    for (JDIMENSION x = 0; x < count; ++x) {
       const int k = inverted ? row[4 * x + 3] : 255 - row[4 * x + 3];
       for (JDIMENSION c = 0; c < 3; ++c) {
         const int ink = inverted ? row[4 * x + c] : 255 - row[4 * x + c];
@@ -102,20 +140,21 @@ class JpegDecoder {
 
 }  // namespace
 
-void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
-                 Image& image) {
+Image decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name,
+                  const ChooseRegion& choose) {
   JpegDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged JPEG header: {}", name, decoder.message()));
   }
-  shape_image(decoder.info().image_height, decoder.info().image_width, name, extent, image);
-  if (extent == Extent::kHeader) return;
-  std::vector<std::uint8_t> row(decoder.is_cmyk() ? std::size_t{4} * decoder.info().image_width
-                                                  : 0);
-  if (!decoder.read_pixels(image.pixels.data(), row.data())) {
+  Image image = sized_image(decoder.info().image_height, decoder.info().image_width, name);
+  if (!choose) return image;
+  const Region region = make_room(choose, name, image);
+  std::vector<std::uint8_t> row(decoder.row_bytes());
+  if (!decoder.read_pixels(region, image.pixels.data(), row.data())) {
     throw base::DataError(fmt::format("{}: damaged JPEG data: {}", name, decoder.message()));
   }
   image.flaw = decoder.flaw();
+  return image;
 }
 
 }  // namespace dataset

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <png.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -12,6 +13,8 @@
 
 namespace dataset {
 namespace {
+
+constexpr std::int64_t kChannels = 3;
 
 struct PngSource {
   const std::byte* data;
@@ -85,17 +88,26 @@ class PngDecoder {
 
 }  // namespace
 
-void decode_png(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
-                Image& image) {
+Image decode_png(const std::vector<std::byte>& bytes, const std::string& name,
+                 const ChooseRegion& choose) {
   PngDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged PNG header: {}", name, decoder.message()));
   }
-  shape_image(decoder.height(), decoder.width(), name, extent, image);
-  if (extent == Extent::kHeader) return;
-  if (!decoder.read_pixels(image.pixels.data())) {
+  Image image = sized_image(decoder.height(), decoder.width(), name);
+  if (!choose) return image;
+  const Region region = make_room(choose, name, image);
+  std::vector<std::uint8_t> all(
+      static_cast<std::size_t>(decoder.height() * decoder.width() * kChannels));
+  if (!decoder.read_pixels(all.data())) {
     throw base::DataError(fmt::format("{}: damaged PNG data: {}", name, decoder.message()));
   }
+  const auto row_bytes = std::ptrdiff_t{kChannels} * region.width;
+  for (int y = 0; y < region.height; ++y) {
+    const auto from = all.begin() + kChannels * ((region.top + y) * decoder.width() + region.left);
+    std::copy_n(from, row_bytes, image.pixels.begin() + y * row_bytes);
+  }
+  return image;
 }
 
 }  // namespace dataset

@@ -9,18 +9,19 @@
 
 namespace dataset {
 
-enum class Extent { kHeader, kPixels };
-
 /// A header with more pixels than this is taken as damaged.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 27;
 
-/// Both throw DataError beginning with `name` for anything that does not decode completely.
-void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
-                 Image& image);
-void decode_png(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
-                Image& image);
-/// Sets height and width and, for kPixels, resizes the pixels. Throws DataError beyond kMaxPixels.
-void shape_image(std::int64_t height, std::int64_t width, const std::string& name, Extent extent,
-                 Image& image);
+/// Both throw DataError beginning with `name` for anything that does not decode completely. Without
+/// `choose` only the header is read: the image has no pixels.
+Image decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name,
+                  const ChooseRegion& choose);
+Image decode_png(const std::vector<std::byte>& bytes, const std::string& name,
+                 const ChooseRegion& choose);
+/// An image without pixels. Throws DataError beyond kMaxPixels.
+Image sized_image(std::int64_t height, std::int64_t width, const std::string& name);
+/// The region that `choose` wants of `image`, which becomes an image of that size. Throws
+/// ShapeError for one that is empty or not within the image.
+Region make_room(const ChooseRegion& choose, const std::string& name, Image& image);
 
 }  // namespace dataset

@@ -70,13 +70,14 @@ void ImageData::open_sets(Sources& sources, Need need) const {
   if (!sources.validation) sources.validation = open_validation_set(sources.train);
 }
 
-bool ImageData::decode(const dataset::Dataset& source, std::int64_t index, dataset::Image& image) {
+bool ImageData::decode(const dataset::Dataset& source, std::int64_t index,
+                       const dataset::ChooseRegion& choose, dataset::Image& image) {
   std::vector<std::byte> bytes;
   source.read(index, bytes);
   count_read(static_cast<std::int64_t>(bytes.size()));
   try {
     const std::string name = source.name(index);
-    image = dataset::decode_image(bytes, name);
+    image = dataset::decode_region(bytes, name, choose);
     if (!image.flaw.empty()) {
       count_flawed(fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
     }
@@ -96,15 +97,18 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
   const auto fill = [this, split](std::int64_t batch, std::int64_t slot, std::span<float> out,
                                   std::int32_t& label) {
     const parallel::SamplePlace place = training_place(split, batch, slot);
+    base::RandomStream random(seed_, base::Purpose::kAugment,
+                              static_cast<std::uint64_t>(place.epoch),
+                              static_cast<std::uint64_t>(place.index));
+    const auto choose = [&](int height, int width) {
+      return preprocess_.draw_region(height, width, random);
+    };
     dataset::Image image;
-    if (!decode(*train(), place.index, image)) {
+    if (!decode(*train(), place.index, choose, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;
     }
-    base::RandomStream random(seed_, base::Purpose::kAugment,
-                              static_cast<std::uint64_t>(place.epoch),
-                              static_cast<std::uint64_t>(place.index));
     preprocess_.train(image, random, out);
     label = train()->label(place.index);
   };
@@ -119,7 +123,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
                                        std::int32_t& label) {
     const std::int64_t index = validation_place(batch_size, batch, slot).index;
     dataset::Image image;
-    if (index < 0 || !decode(*validation(), index, image)) {
+    if (index < 0 || !decode(*validation(), index, dataset::whole_image, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;

@@ -86,21 +86,30 @@ void Preprocess::check(const dataset::Image& image, std::span<float> out) const 
   }
 }
 
+Region Preprocess::draw_region(int height, int width, base::RandomStream& random) const {
+  switch (style_) {
+    case Style::kMlperf:
+      return distorted_crop(height, width, random);
+    case Style::kTorchvision:
+      return random_resized_crop(height, width, random);
+    case Style::kCifar:
+      break;
+  }
+  return {0, 0, height, width};
+}
+
 void Preprocess::train(const dataset::Image& image, base::RandomStream& random,
                        std::span<float> out) const {
   check(image, out);
+  const Region all{0, 0, image.height, image.width};
   const Target whole{image_size_, image_size_, 0, 0, image_size_};
   switch (style_) {
-    case Style::kMlperf: {
-      const Region crop = distorted_crop(image.height, image.width, random);
-      resize_legacy(image, crop, whole, draw_mirror(random), out);
+    case Style::kMlperf:
+      resize_legacy(image, all, whole, draw_mirror(random), out);
       break;
-    }
-    case Style::kTorchvision: {
-      const Region crop = random_resized_crop(image.height, image.width, random);
-      resize_antialiased(image, crop, whole, draw_mirror(random), out);
+    case Style::kTorchvision:
+      resize_antialiased(image, all, whole, draw_mirror(random), out);
       break;
-    }
     case Style::kCifar:
       shift(image, random, out);
       break;

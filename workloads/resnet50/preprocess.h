@@ -38,8 +38,10 @@ class Preprocess {
   int evaluation_resize() const { return evaluation_resize_; }
   std::int64_t sample_floats() const { return std::int64_t{3} * image_size_ * image_size_; }
 
-  /// An augmented view. `random` should be a stream of (seed, kAugment, epoch, global sample
-  /// index), so that the result does not depend on the rank.
+  /// The part of an image of this size that an augmented view shows. `random` should be a stream of
+  /// (seed, kAugment, epoch, global sample index), so that the result does not depend on the rank.
+  Region draw_region(int height, int width, base::RandomStream& random) const;
+  /// An augmented view of that part, `image`; `random` as draw_region() left it.
   ///   out [3, S, S]. Throws ShapeError when `out` has another size.
   void train(const dataset::Image& image, base::RandomStream& random, std::span<float> out) const;
   /// The central view, without randomness.

@@ -7,10 +7,7 @@
 
 namespace resnet50 {
 
-/// A rectangle of source pixels.
-struct Region {
-  int top = 0, left = 0, height = 0, width = 0;
-};
+using dataset::Region;
 
 /// The size to which a region is resized, and the square window of the result that is computed.
 struct Target {

@@ -37,6 +37,100 @@ TEST(DecodeImage, DecodesBaselineAndProgressiveJpeg) {
   EXPECT_EQ(decode_image(baseline, "a").pixels, decode_image(progressive, "b").pixels);
 }
 
+Image part_of(const Image& image, const Region& region) {
+  Image part{region.height, region.width, {}, {}};
+  for (int y = region.top; y < region.top + region.height; ++y) {
+    const auto from = image.pixels.begin() + 3 * (y * image.width + region.left);
+    part.pixels.insert(part.pixels.end(), from, from + 3 * region.width);
+  }
+  return part;
+}
+
+/// Colors that change from pixel to pixel.
+Image noisy_image(int height, int width, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Image image{height, width, {}, {}};
+  for (int i = 0; i < 3 * height * width; ++i) {
+    image.pixels.push_back(static_cast<std::uint8_t>(random() % 256));
+  }
+  return image;
+}
+
+/// Expects each of `regions` random ones to have the pixels of the whole image.
+void expect_regions(const std::vector<std::byte>& bytes, int regions, std::uint32_t seed) {
+  const Image whole = decode_image(bytes, "whole");
+  std::mt19937 random(seed);
+  const auto draw = [&random](int least, int most) {
+    return static_cast<int>(random() % static_cast<std::uint32_t>(most - least + 1)) + least;
+  };
+  for (int i = 0; i < regions; ++i) {
+    Region region{0, 0, draw(1, whole.height), draw(1, whole.width)};
+    region.top = draw(0, whole.height - region.height);
+    region.left = draw(0, whole.width - region.width);
+    const Image part = decode_region(bytes, "part", [&](int height, int width) {
+      EXPECT_EQ(height, whole.height);
+      EXPECT_EQ(width, whole.width);
+      return region;
+    });
+    ASSERT_EQ(part.height, region.height);
+    ASSERT_EQ(part.width, region.width);
+    ASSERT_EQ(part.pixels, part_of(whole, region).pixels)
+        << region.top << ' ' << region.left << ' ' << region.height << ' ' << region.width;
+  }
+}
+
+TEST(DecodeRegion, HasThePixelsOfTheWholeImage) {
+  constexpr int kRegions = 60;
+  std::uint32_t seed = 1;
+  for (const auto& [height, width] :
+       {std::pair{1, 1}, {8, 300}, {131, 17}, {kHeight, kWidth}, {128, 160}, {201, 303}}) {
+    const Image image = noisy_image(height, width, ++seed);
+    for (const auto& [columns, rows] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}}) {
+      for (const bool progressive : {false, true}) {
+        SCOPED_TRACE(testing::Message() << height << " x " << width << ", " << columns << " x "
+                                        << rows << ", progressive " << progressive);
+        JpegForm form;
+        form.progressive = progressive;
+        form.luma_columns = columns;
+        form.luma_rows = rows;
+        expect_regions(make_jpeg(image.pixels, height, width, 3, form), kRegions, ++seed);
+      }
+    }
+    expect_regions(make_jpeg(image.pixels, height, width, 3, {.arithmetic = true}), kRegions,
+                   ++seed);
+    expect_regions(make_jpeg(image.pixels, height, width, 3, {.stored = JCS_RGB}), kRegions,
+                   ++seed);
+    expect_regions(encode_png(image), kRegions, ++seed);
+  }
+}
+
+TEST(DecodeRegion, ChecksTheWholeFile) {
+  const Image image = noisy_image(64, 64, 3);
+  const auto top = [](int, int width) { return Region{0, 0, 8, width}; };
+  const auto bottom = [](int height, int width) { return Region{height - 8, 0, 8, width}; };
+  for (const bool progressive : {false, true}) {
+    const auto bytes = make_jpeg(image.pixels, 64, 64, 3, {.progressive = progressive});
+    EXPECT_EQ(decode_region(bytes, "a", top).height, 8);
+    const std::vector<std::byte> half(bytes.begin(), bytes.begin() + std::ssize(bytes) / 2);
+    for (const ChooseRegion& choose : {ChooseRegion(top), ChooseRegion(bottom)}) {
+      EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_region(half, "a", choose); }),
+                  HasSubstr("a: damaged JPEG data"));
+    }
+  }
+}
+
+TEST(DecodeRegion, RefusesWhatIsNotWithinTheImage) {
+  const auto bytes = encode_png(smooth_image(4, 6));
+  for (const Region region : {Region{0, 0, 0, 6},
+                              {0, 0, 5, 6},
+                              {-1, 0, 2, 2},
+                              {0, 5, 1, 2},
+                              {0, 0, 4, -1},
+                              {2147483647, 0, 2147483647, 1}}) {
+    EXPECT_THROW(decode_region(bytes, "a", [&](int, int) { return region; }), base::ShapeError);
+  }
+}
+
 TEST(DecodeImage, TurnsGrayIntoEqualChannels) {
   std::vector<std::uint8_t> gray(kHeight * kWidth);
   for (std::size_t i = 0; i < gray.size(); ++i) gray[i] = std::uint8_t(i % kWidth * 4);

@@ -33,6 +33,8 @@ struct JpegForm {
   J_COLOR_SPACE stored = JCS_YCbCr;
   bool progressive = false;
   bool adobe_marker = false;
+  int luma_columns = 2, luma_rows = 2;  ///< pixels for each sample of color
+  bool arithmetic = false;
 };
 
 /// samples: [height, width, components of form.input].
@@ -53,6 +55,11 @@ inline std::vector<std::byte> make_jpeg(const std::vector<std::uint8_t>& samples
   jpeg_set_colorspace(&info, form.stored);
   info.write_Adobe_marker = form.adobe_marker ? TRUE : FALSE;
   jpeg_set_quality(&info, 95, TRUE);
+  if (form.stored == JCS_YCbCr) {
+    info.comp_info[0].h_samp_factor = form.luma_columns;
+    info.comp_info[0].v_samp_factor = form.luma_rows;
+  }
+  info.arith_code = form.arithmetic ? TRUE : FALSE;
   if (form.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {

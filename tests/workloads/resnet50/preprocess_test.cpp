@@ -22,6 +22,22 @@ dataset::Image constant_image(int height, int width, std::uint8_t red, std::uint
 }
 
 /// No two pixels are equal in all channels, and none is black.
+dataset::Image cut(const dataset::Image& image, const Region& region) {
+  dataset::Image part{region.height, region.width, {}};
+  for (int y = region.top; y < region.top + region.height; ++y) {
+    const auto from = image.pixels.begin() + 3 * (y * image.width + region.left);
+    part.pixels.insert(part.pixels.end(), from, from + 3 * region.width);
+  }
+  return part;
+}
+
+/// An augmented view of a whole image.
+void train(const Preprocess& preprocess, const dataset::Image& image, base::RandomStream& random,
+           std::span<float> out) {
+  const Region region = preprocess.draw_region(image.height, image.width, random);
+  preprocess.train(cut(image, region), random, out);
+}
+
 dataset::Image unique_image(int side) {
   dataset::Image image{side, side, {}};
   for (int i = 0; i < side * side; ++i) {
@@ -39,7 +55,7 @@ TEST(Preprocess, SubtractsTheMlperfMeansAndDividesByNothing) {
   EXPECT_NEAR(out[256], 100 - 116.78, 1e-4);
   EXPECT_NEAR(out[2 * 256 + 255], 50 - 103.94, 1e-4);
   auto random = stream(0);
-  preprocess.train(constant_image(40, 30, 200, 100, 50), random, out);
+  train(preprocess, constant_image(40, 30, 200, 100, 50), random, out);
   EXPECT_NEAR(out[100], 200 - 123.68, 1e-4);
 }
 
@@ -96,8 +112,8 @@ TEST(Preprocess, IsAFunctionOfTheStreamAlone) {
     for (std::uint64_t index = 0; index < 20; ++index) {
       std::vector<float> first(3 * 1024), second(3 * 1024);
       auto random = stream(index), same = stream(index);
-      preprocess.train(image, random, first);
-      preprocess.train(image, same, second);
+      train(preprocess, image, random, first);
+      train(preprocess, image, same, second);
       EXPECT_EQ(first, second);
       views.insert(first);
     }
@@ -114,7 +130,7 @@ TEST(Preprocess, ShiftsSmallImagesByUpToFourPixelsOverBlack) {
   std::set<std::tuple<int, int, bool>> seen;
   for (std::uint64_t index = 0; index < 1500; ++index) {
     auto random = stream(index);
-    preprocess.train(image, random, out);
+    train(preprocess, image, random, out);
     // Pixel (16, 16) is inside for every shift; find the pixel that it came from.
     for (int y = 12; y <= 20; ++y) {
       for (int x = 11; x <= 20; ++x) {
@@ -146,7 +162,7 @@ TEST(Preprocess, ShiftsNoFurtherThanAsked) {
   int mirrored = 0;
   for (std::uint64_t index = 0; index < 100; ++index) {
     auto random = stream(index);
-    still.train(image, random, out);
+    train(still, image, random, out);
     ASSERT_TRUE(out == plain || out == mirror) << index;
     mirrored += out == mirror ? 1 : 0;
   }
@@ -165,7 +181,7 @@ TEST(Preprocess, MirrorsHalfOfTheViews) {
     int mirrored = 0, told = 0;
     for (std::uint64_t index = 0; index < 2000; ++index) {
       auto random = stream(index);
-      preprocess.train(image, random, out);
+      train(preprocess, image, random, out);
       const float left = out[16 * 32 + 6], right = out[16 * 32 + 25];
       if (left == right) continue;
       ++told;
