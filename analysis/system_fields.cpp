@@ -84,6 +84,11 @@ void add_disclosure(SystemFields& table) {
 }
 
 void add_times(SystemFields& table) {
+  table.push_back({"time_unit", "",
+                   "what time_ms of a successful run is, if not milliseconds since 1970; times and "
+                   "rates of the set, in seconds as in minutes, take it for milliseconds all the "
+                   "same",
+                   [](const SystemFacts& s) { return text_value(s.other_unit.value_or("")); }});
   table.push_back({"ttt_min_s", "s", "smallest ttt_s of the successful runs",
                    [](const SystemFacts& s) { return optional_value(s.ttt_min_s); }});
   table.push_back({"ttt_max_s", "s", "largest ttt_s of the successful runs",

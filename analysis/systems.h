@@ -72,6 +72,8 @@ struct SystemFacts {
   std::int64_t runs = 0, successful = 0, failed = 0;
   std::int64_t rule_breaking = 0;  ///< of the successful
   std::optional<double> runs_required;
+  /// RunFacts::other_unit of the first successful run that has one: the times rest on it.
+  std::optional<std::string> other_unit;
   std::optional<double> ttt_min_s, ttt_max_s, ttt_mean_s, ttt_median_s, ttt_stdev_s, epochs_mean;
   Value global_batch_size, number_of_ranks;
   Disclosure disclosed;

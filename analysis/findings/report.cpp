@@ -16,12 +16,16 @@ std::size_t Report::readable() const {
   return count;
 }
 
+std::string with_time_unit(const std::string& label, const SystemFacts& facts) {
+  return facts.other_unit ? label + " (time_ms is " + *facts.other_unit + ")" : label;
+}
+
 std::string label_of(const SystemReport& system) {
   std::filesystem::path label;
   for (const auto& part : std::filesystem::path(system.name)) {
     if (part != "results" && part != system.facts.benchmark) label /= part;
   }
-  return label.empty() ? system.name : label.string();
+  return with_time_unit(label.empty() ? system.name : label.string(), system.facts);
 }
 
 }  // namespace analysis

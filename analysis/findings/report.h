@@ -40,8 +40,11 @@ struct SystemReport {
   std::optional<submission::SetEnergy> energy;  ///< only for a folder with power/
 };
 
-/// The name of a system without results/ and its benchmark: "CSCS/daint" for
-/// "CSCS/results/daint/cosmoflow".
+/// `label`, and what the times of the set are if they are not in milliseconds since 1970.
+std::string with_time_unit(const std::string& label, const SystemFacts& facts);
+
+/// The name of a system without results/ and its benchmark, as with_time_unit() has it:
+/// "CSCS/daint" for "CSCS/results/daint/cosmoflow".
 std::string label_of(const SystemReport& system);
 
 /// A path that could not be read, and why.

@@ -36,7 +36,8 @@ RoundRow row_of(const SystemReport& system) {
   for (auto part = path.begin(); part != path.end(); ++part) {
     if (part != submitter && part != results && *part != system.facts.benchmark) label /= *part;
   }
-  return {&system, described.empty() ? submitter->string() : described, label.string()};
+  return {&system, described.empty() ? submitter->string() : described,
+          with_time_unit(label.string(), system.facts)};
 }
 
 /// Absent scores come last.

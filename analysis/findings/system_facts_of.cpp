@@ -353,6 +353,9 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   system.failed = system.runs - system.successful;
   system.rule_breaking =
       std::ranges::count_if(good, [](const SetMember* run) { return run->breaks_rules; });
+  const auto rests = std::ranges::find_if(
+      good, [](const SetMember* run) { return run->facts->other_unit.has_value(); });
+  if (rests != good.end()) system.other_unit = (*rests)->facts->other_unit;
   spread(good, system);
   system.epochs_mean = mean(good, [](const RunFacts& f) { return f.progress.epochs_to_target; });
   if (system.weak) {

@@ -116,6 +116,7 @@ void write_system(TextPage& page, const SystemReport& system) {
   if (facts.lacks_runs() && !facts.weak) text += "; no valid score of fewer runs";
   text += figure(page, facts, "ttt_mean_s", "mean");
   text += figure(page, facts, "ttt_stdev_s", "standard deviation");
+  text += figure(page, facts, "time_unit", "but time_ms is");
   text += figure(page, facts, "epochs_mean", "on average");
   text += figure(page, facts, "ttta_s", "all together in");
   text += figure(page, facts, "models_per_min", "models per minute");

@@ -237,4 +237,14 @@ TEST(TextReport, SaysThatTimesRestOnAnotherUnitThanMilliseconds) {
   EXPECT_THAT(text_of(report, 200), HasSubstr("take time_ms for milliseconds, but it is likely"));
 }
 
+TEST(TextReport, SaysThatTimesOfASetRestOnAnotherUnitThanMilliseconds) {
+  own_log::Log log = own_log::clean();
+  for (auto& one : log.records) one["time_ms"] = one["time_ms"].get<double>() / 1000.0;
+  const base::TemporaryDirectory folder;
+  for (const char* const name : {"result_1.txt", "result_2.txt"}) folder.write(name, log.text());
+  EXPECT_THAT(text_of(analysis::make_report({folder.path().string()}), 400),
+              HasSubstr(" s; but time_ms is likely seconds (s) since 1970; "));
+  EXPECT_THAT(text_of("set"), Not(HasSubstr("but time_ms is")));
+}
+
 }  // namespace

@@ -42,6 +42,18 @@ TEST(TextRound, HasALinePerSystemBestScoreFirst) {
             "  None       rack        16  4 of 5          -      36     1234.5\n");
 }
 
+TEST(TextRound, MarksTheSystemWhoseTimesAreInAnotherUnit) {
+  analysis::Report report;
+  report.systems = {system_of("Slow/results/pod/resnet", 120.0), system_of("quick/resnet", 0.06)};
+  report.systems.back().facts.other_unit = "likely seconds (s) since 1970";
+  const auto rows = analysis::rows_of_round(report).at("resnet");
+  EXPECT_EQ(rows.at(0).name, "quick (time_ms is likely seconds (s) since 1970)");
+  EXPECT_EQ(rows.at(1).name, "pod");
+  report.systems.front().facts.other_unit = "in an unknown unit";
+  EXPECT_EQ(analysis::rows_of_round(report).at("resnet").at(1).name,
+            "pod (time_ms is in an unknown unit)");
+}
+
 TEST(TextRound, TakesSubmittersFromPathsOfSubmissionsOnly) {
   analysis::Report report;
   report.systems = {system_of("node7/resnet50", 60.0),
