@@ -56,6 +56,7 @@ struct RunFacts {
   bool mixed_clocks = false;
   std::optional<std::string> other_unit;  ///< ParsedLog::other_unit
   std::vector<StagedSet> staged_sets;     ///< as the run told of them
+  WarmData warm_data;                     ///< likewise
   bool resumed = false;
   std::string resumed_from;  ///< the checkpoint's path; "" if the log does not tell it
 

@@ -31,6 +31,7 @@ void copy_counts(const ParsedLog& log, RunFacts& facts) {
   facts.mixed_clocks = log.mixed_clocks;
   facts.other_unit = log.other_unit;
   facts.staged_sets = log.staging.sets;
+  facts.warm_data = log.staging.warm;
   facts.resumed = log.resumed;
   facts.resumed_from = log.resumed_from;
   for (const auto& [key, count] : log.counts) {

@@ -1,6 +1,7 @@
 // Table of the figures of one log.
 #include "analysis/run_fields.h"
 
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -210,6 +211,42 @@ void add_parts(RunFields& table) {
                    [](const RunFacts& f) { return optional_value(f.parts.other_s); }});
 }
 
+Value percent_of(const std::optional<double>& share) {
+  return share ? Value(*share * base::kPercent) : Value();
+}
+
+/// What was in memory before the run read its data.
+void add_warm(RunFields& table) {
+  table.push_back(
+      {"warm_percent_min", "%",
+       "what of the data's files was in the page cache when staging began, before the run read "
+       "samples, on the node with the least of it: the share of each file's pages that were looked "
+       "at, weighted by the files' bytes; absent if unknown, and in logs that do not tell",
+       [](const RunFacts& f) { return percent_of(f.warm_data.share.min); }});
+  table.push_back({"warm_percent_mean", "%", "the same over all nodes together",
+                   [](const RunFacts& f) { return percent_of(f.warm_data.share.mean); }});
+  table.push_back({"warm_percent_max", "%", "the same on the node with the most of it",
+                   [](const RunFacts& f) { return percent_of(f.warm_data.share.max); }});
+  table.push_back({"warm_node", "", "the node with warm_percent_max",
+                   [](const RunFacts& f) { return text_or_none(f.warm_data.warmest); }});
+  table.push_back(
+      {"warm_looked_at_bytes", "bytes",
+       "bytes of the pages of the data's files that were looked at, summed over the nodes",
+       [](const RunFacts& f) { return optional_value(f.warm_data.looked_at_bytes); }});
+  table.push_back(
+      {"warm_looked_at_percent", "%",
+       "warm_looked_at_bytes in percent of the bytes of all files that were found, taking those "
+       "not looked at to be as large as the others",
+       [](const RunFacts& f) { return optional_value(f.warm_data.looked_at_percent()); }});
+  table.push_back(
+      {"warm_looked_at_by", "",
+       "how the kernel was asked for pages: mincore, which is true for files that the user owns or "
+       "may write; else reads that do not wait (RWF_NOWAIT)",
+       [](const RunFacts& f) { return text_or_none(f.warm_data.looked_at_by()); }});
+  table.push_back({"warm_unknown", "", "which of the chosen files could not be looked at, and why",
+                   [](const RunFacts& f) { return text_or_none(f.warm_data.unknown); }});
+}
+
 void add_progress(RunFields& table) {
   table.push_back(
       {"epochs_to_target", "epochs",
@@ -264,6 +301,7 @@ const std::vector<Field<RunFacts>>& run_fields() {
     add_window(fields);
     add_quality(fields);
     add_parts(fields);
+    add_warm(fields);
     add_progress(fields);
     return fields;
   }();

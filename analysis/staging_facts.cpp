@@ -10,6 +10,7 @@
 #include "runner/base/printable.h"
 #include "runner/base/rate_text.h"
 #include "runner/base/strict_json.h"
+#include "runner/base/units.h"
 
 namespace analysis {
 namespace {
@@ -166,7 +167,63 @@ std::optional<StagedSet> set_of(const std::string& name, const Json& members,
   return set;
 }
 
+WarmData warm_of(const Json& members, std::vector<std::string>& problems) {
+  const SetMembers in(members, "/staging/page_cache", problems);
+  WarmData warm;
+  warm.nodes = in.count("nodes");
+  warm.known_nodes = in.count("known_nodes");
+  warm.files = in.count("files");
+  warm.files_by_mincore = in.count("files_by_mincore");
+  warm.files_by_reading = in.count("files_by_reading");
+  warm.bytes = in.count("bytes");
+  warm.looked_at_bytes = in.count("bytes_looked_at");
+  warm.share = extent_of(in, "warm");
+  if (warm.share.max.value_or(0.0) > 1.0) {
+    in.refuse("warm", "shares from 0 to 1");
+    warm.share = {};
+  }
+  warm.warmest = in.text("warmest").value_or("");
+  warm.unknown = in.text("unknown").value_or("");
+  return warm;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> WarmData::looked_at_files() const {
+  if (!files_by_mincore || !files_by_reading) return std::nullopt;
+  return *files_by_mincore + *files_by_reading;
+}
+
+std::optional<double> WarmData::looked_at_percent() const {
+  const auto looked_at = looked_at_files();
+  if (!files || !bytes || !looked_at_bytes || *files == 0 || *bytes == 0) return std::nullopt;
+  if (looked_at.value_or(0) == 0) return std::nullopt;
+  const double of_these = static_cast<double>(*looked_at_bytes) / static_cast<double>(*bytes);
+  return base::kPercent * of_these * static_cast<double>(*looked_at) / static_cast<double>(*files);
+}
+
+std::string WarmData::looked_at_by() const {
+  const bool by_mincore = files_by_mincore.value_or(0) > 0;
+  const bool by_reading = files_by_reading.value_or(0) > 0;
+  return fmt::format("{}{}{}", by_mincore ? "mincore" : "", by_mincore && by_reading ? " and " : "",
+                     by_reading ? "reads that do not wait" : "");
+}
+
+std::string warm_text(const WarmData& warm) {
+  if (!warm.is_told()) return "";
+  if (!warm.share.max) return "unknown" + (warm.unknown.empty() ? "" : ": " + warm.unknown);
+  const std::string most = fmt::format("{:.1f} %", base::kPercent * *warm.share.max);
+  const bool differ = warm.nodes.value_or(1) > 1 && warm.share.min;
+  std::string text = differ ? fmt::format("{:.1f} to {} (most on {})",
+                                          base::kPercent * *warm.share.min, most, warm.warmest)
+                            : most;
+  if (const auto looked_at = warm.looked_at_percent()) {
+    text += fmt::format(", by {:.1f} % of the bytes in {} of {} files; {}", *looked_at,
+                        *warm.looked_at_files(), *warm.files, warm.looked_at_by());
+  }
+  if (!warm.unknown.empty()) text += "; unknown: " + warm.unknown;
+  return text;
+}
 
 std::string slowest_text(const StagedSet& set) {
   std::string text;
@@ -195,6 +252,10 @@ StagedSets staged_sets(mllog::JsonText text) {
   if (!staging.is_object()) {
     found.problems.push_back("/staging: expected an object, got " + base::brief_json(staging));
     return found;
+  }
+  if (const auto cached = staging.find("page_cache");
+      cached != staging.end() && cached->is_object()) {
+    found.warm = warm_of(*cached, found.problems);
   }
   for (const auto& [name, members] : staging.items()) {
     if (!members.is_object() || !members.contains("mode")) continue;

@@ -39,6 +39,26 @@ struct StagedSet {
   bool is_copied() const { return mode != "stream"; }
 };
 
+/// What of the data's files was in the nodes' page caches when staging began. Absent figures are
+/// not in the log, or unknown; run_fields() has the definitions.
+struct WarmData {
+  std::optional<std::int64_t> nodes, known_nodes, files, files_by_mincore, files_by_reading, bytes,
+      looked_at_bytes;
+  NodeExtent share;  ///< 0 to 1; no median
+  std::string warmest;
+  std::string unknown;  ///< what is, and why; "" if nothing
+
+  bool is_told() const { return nodes.has_value(); }
+  std::optional<std::int64_t> looked_at_files() const;
+  /// Of the bytes of all files, taking those not looked at to be as large as the others.
+  std::optional<double> looked_at_percent() const;
+  /// "mincore", "reads that do not wait", both, or "" if nothing was looked at.
+  std::string looked_at_by() const;
+};
+
+/// "0.0 to 8.3 % (most on node7), ..."; "" if the log does not tell.
+std::string warm_text(const WarmData& warm);
+
 /// "node7 41 MB/s, node3 60.2 MB/s"; "" if no node copied.
 std::string slowest_text(const StagedSet& set);
 
@@ -47,6 +67,7 @@ std::string overlap_text(const StagedSet& set);
 
 struct StagedSets {
   std::vector<StagedSet> sets;
+  WarmData warm;
   /// What is wrong with the metadata: "/staging/train/bytes: expected ..., got ...".
   std::vector<std::string> problems;
 

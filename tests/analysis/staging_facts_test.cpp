@@ -11,6 +11,7 @@
 #include "analysis/report/html/report.h"
 #include "analysis/report/json/report.h"
 #include "analysis/report/text/report.h"
+#include "analysis/run_fields.h"
 #include "analysis/staged_fields.h"
 #include "runner/base/temporary_directory.h"
 
@@ -209,11 +210,62 @@ TEST(StagingShares, AreThoseOfBothAccountings) {
   EXPECT_FALSE(own_log::judged(none).facts.staging_percent());
 }
 
+json cached_data() {
+  return json::parse(R"({"nodes": 4, "known_nodes": 4, "files": 4000, "files_by_mincore": 900,
+    "files_by_reading": 100, "bytes": 2000000, "bytes_looked_at": 1000000,
+    "warm": {"min": 0.001, "mean": 0.01, "max": 0.034}, "warmest": "node7"})");
+}
+
+TEST(WarmData, IsReadFromTheLog) {
+  const RunReport run = staged_run({{"page_cache", cached_data()}, {"train", train_set()}});
+  EXPECT_THAT(run.findings, IsEmpty());
+  EXPECT_EQ(run.facts.staged_sets.size(), 1U);
+  const auto figure = [&](const char* name) {
+    return analysis::to_text(find_field(analysis::run_fields(), name)->get(run.facts));
+  };
+  EXPECT_EQ(figure("warm_percent_min"), "0.1");
+  EXPECT_EQ(figure("warm_percent_mean"), "1");
+  EXPECT_EQ(figure("warm_percent_max"), "3.4");
+  EXPECT_EQ(figure("warm_node"), "node7");
+  EXPECT_EQ(figure("warm_looked_at_bytes"), "1000000");
+  EXPECT_EQ(figure("warm_looked_at_percent"), "12.5") << "the half of a quarter of the files";
+  EXPECT_EQ(figure("warm_looked_at_by"), "mincore and reads that do not wait");
+  EXPECT_EQ(figure("warm_unknown"), "");
+  EXPECT_EQ(warm_text(run.facts.warm_data),
+            "0.1 to 3.4 % (most on node7), by 12.5 % of the bytes in 1000 of 4000 files; mincore "
+            "and reads that do not wait");
+}
+
+TEST(WarmData, SaysThatItIsUnknown) {
+  const RunReport run = staged_run(
+      {{"page_cache",
+        {{"nodes", 1}, {"known_nodes", 0}, {"files", 9}, {"unknown", "a file system"}}}});
+  EXPECT_THAT(run.findings, IsEmpty());
+  EXPECT_EQ(warm_text(run.facts.warm_data), "unknown: a file system");
+  EXPECT_FALSE(run.facts.warm_data.share.max);
+  EXPECT_EQ(warm_text(own_log::judged(own_log::clean()).facts.warm_data), "");
+}
+
+TEST(WarmData, LeavesOutWhatIsDamagedAndSaysSo) {
+  for (const auto& [path, value] : {std::pair{"/warm/max", json(1.5)},
+                                    {"/warm/max", json("all")},
+                                    {"/nodes", json(-1)},
+                                    {"/warmest", json(7)}}) {
+    json damaged = cached_data();
+    damaged[json::json_pointer(path)] = value;
+    const RunReport run = staged_run({{"page_cache", damaged}});
+    EXPECT_THAT(own_log::rules_of(run.findings), ElementsAre("staging-facts-damaged")) << path;
+    EXPECT_EQ(run.facts.warm_data.looked_at_bytes, 1000000);
+  }
+}
+
 class StagingReport : public testing::Test {
  protected:
   StagingReport() {
-    folder_.write("result_0.txt",
-                  log_with({{"train", train_set()}, {"validation", {{"mode", "stream"}}}}).text());
+    folder_.write("result_0.txt", log_with({{"train", train_set()},
+                                            {"validation", {{"mode", "stream"}}},
+                                            {"page_cache", cached_data()}})
+                                      .text());
     json telemetry = golden::late_telemetry();
     for (json& rank : telemetry["ranks"]) {
       json& counters = rank["counters"];
@@ -246,13 +298,16 @@ TEST_F(StagingReport, HasATableOfItsSetsAsText) {
         "- train was copied while training; 4.0 KiB were not copied\n",
         "- slowest to copy train: node7 41 MB/s, node3 310 MB/s\n",
         "33.000 s; of which staging is 9.1 %", "30.000 s; to which staging would add 10.0 %",
-        "1000 samples (1.0 MiB)", "4 samples (2.0 KiB)", "2 samples"}) {
+        "1000 samples (1.0 MiB)", "4 samples (2.0 KiB)", "2 samples", "data in memory",
+        "0.1 to 3.4 % (most on node7)"}) {
     EXPECT_THAT(full, HasSubstr(part));
   }
   const std::string screen = text(analysis::report::Detail::kScreen);
   EXPECT_THAT(screen,
               HasSubstr("train: 1.0 GiB on 4 nodes, 310 MB/s a node, slowest node7 41 MB/s\n"));
   EXPECT_THAT(screen, Not(HasSubstr("validation:")));
+  EXPECT_THAT(screen, HasSubstr("0.1 to 3.4 % (most on node7)"));
+  EXPECT_THAT(full, HasSubstr("(warm_percent_max): "));
   EXPECT_THAT(full, HasSubstr("(staged_sets.imbalance): largest / mean"));
 }
 
@@ -263,6 +318,7 @@ TEST_F(StagingReport, HasItsSetsInJsonCsvAndHtml) {
   EXPECT_EQ(sets["train"]["seconds_median"], 2.5);
   EXPECT_EQ(sets["train"]["slowest"][0]["host"], "node7");
   EXPECT_TRUE(sets["validation"]["bytes"].is_null());
+  EXPECT_DOUBLE_EQ(document["files"]["result_0.txt"]["warm_percent_max"], 3.4);
   EXPECT_EQ(sets["validation"]["slowest"], json::array());
   for (const auto& [name, value] : sets["train"].items()) {
     EXPECT_TRUE(document["definitions"].contains("staged_sets." + name)) << name;
@@ -273,8 +329,9 @@ TEST_F(StagingReport, HasItsSetsInJsonCsvAndHtml) {
                              "result_0.txt,train,shard,4,1,60,1200,1073741824,1048576,"));
   EXPECT_THAT(csv, HasSubstr(",node7,41000000\r\nresult_0.txt,validation,stream,,"));
   const std::string html = analysis::report::report_html(report_);
-  for (const char* part : {"<h2>Staging</h2>", "from the source", "over the network", "512.0 MiB",
-                           "node7 41 MB/s, node3 310 MB/s", ">9.1<", ">10.0<", ">1000<"}) {
+  for (const char* part :
+       {"<h2>Staging</h2>", "from the source", "over the network", "512.0 MiB",
+        "node7 41 MB/s, node3 310 MB/s", ">9.1<", ">10.0<", ">1000<", ">3.4<", "most on node7"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(analysis::report::report_html(analysis::make_report({golden::folder("success")})),

@@ -6,6 +6,7 @@
 #include "analysis/definitions.h"
 #include "analysis/numbers.h"
 #include "analysis/report/html/chart_sections.h"
+#include "runner/base/units.h"
 
 namespace analysis::report {
 namespace {
@@ -91,17 +92,25 @@ std::string accounting_table(const Report& report) {
         {"bytes from copies", "bytes_from_copy"},
         {"samples from the source", "samples_from_source"},
         {"bytes from the source", "bytes_from_source"},
-        {"repaired samples", "repaired_samples"}}) {
+        {"repaired samples", "repaired_samples"},
+        {"data in memory before, %, least", "warm_percent_min"},
+        {"most", "warm_percent_max"}}) {
     table.column(heading, Kind::kNumber, definition_of(name));
   }
+  table.column("how much was looked at, and how", Kind::kText, definition_of("warm_looked_at_by"));
   for (const RunReport& run : report.runs) {
     if (run.facts.staged_sets.empty() || !table.row()) continue;
+    const WarmData& warm = run.facts.warm_data;
     table.cell(run.name);
     table.cell(short_number(run.facts.ttt_including_staging_s()));
     table.cell(percent_text(run.facts.staging_percent()));
     table.cell(short_number(run.facts.ttt_excluding_staging_s()));
     table.cell(percent_text(run.facts.staging_on_top_percent()));
     add_levels(table, run.telemetry ? run.telemetry->levels : std::nullopt);
+    for (const auto& share : {warm.share.min, warm.share.max}) {
+      table.cell(share ? percent_text(*share * base::kPercent) : "-");
+    }
+    table.cell(warm.is_told() ? warm_text(warm) : "-");
   }
   return table.str();
 }

@@ -95,6 +95,13 @@ void write_where_read(TextPage& page, const SampleLevels& levels) {
   }
 }
 
+void write_warm(TextPage& page, const WarmData& warm) {
+  if (!warm.is_told()) return;
+  page.fact("data in memory", warm_text(warm),
+            {"warm_percent_max", "warm_percent_min", "warm_node", "warm_looked_at_percent",
+             "warm_looked_at_by"});
+}
+
 }  // namespace
 
 void write_staging(TextPage& page, const RunReport& run) {
@@ -103,11 +110,13 @@ void write_staging(TextPage& page, const RunReport& run) {
   if (sets.empty() && !has_levels) return;
   page.heading("Staging", {"staged_sets"});
   if (!sets.empty()) write_staged_sets(page, sets);
+  write_warm(page, run.facts.warm_data);
   write_both_accountings(page, run.facts);
   if (has_levels) write_where_read(page, *run.telemetry->levels);
 }
 
 void write_staging_lines(TextPage& page, const RunFacts& facts) {
+  write_warm(page, facts.warm_data);
   for (const StagedSet& set : facts.staged_sets) {
     if (!set.is_copied() || !set.bytes || !set.nodes) continue;
     std::string text = fmt::format("{}: {} on {}", set.name, base::bytes_text(*set.bytes),
