@@ -41,10 +41,11 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
      "was noticed, whether the rank waited for it or not; staging, evaluation and checkpoint "
      "included"},
     {"skipped_samples",
-     "samples that did not decode and were left out, as the configuration allows"},
+     "samples that did not decode and were left out, as the configuration allows: each once, "
+     "however often this rank reads it"},
     {"flawed_samples",
      "samples that were used although their file has a flaw: stray bytes, or no end mark, but no "
-     "pixel missing; counted at each reading"},
+     "pixel missing: each once, however often this rank reads it"},
     {"bytes_from_copy",
      "bytes of samples read from the node's copy for training and evaluation: each sample once a "
      "reading, and none that is still in memory"},

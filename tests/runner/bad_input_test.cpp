@@ -57,6 +57,24 @@ TEST_F(BadInput, TruncatedJpeg) {
   EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1) << telemetry;
 }
 
+TEST_F(BadInput, AnOddImageCountsOnceInThreeEpochs) {
+  const fs::path cut = an_image();
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  const fs::path flawed = last_image("data/validation");
+  std::string bytes = content(flawed);
+  bytes.insert(bytes.size() - 2, std::string(245, '\x11'));
+  std::ofstream(flawed, std::ios::binary) << bytes;
+  const Ended ended = run([](json& c) {
+    c["dataset"]["on_corrupt"] = "skip";
+    c["epochs"] = 3;
+  });
+  expect(ended, kTargetMissed,
+         AllOf(HasSubstr("no pixel is missing"), Not(HasSubstr("more such"))));
+  const json telemetry = json::parse(content(result("1.telemetry.json")));
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1);
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["flawed_samples"], 1);
+}
+
 TEST_F(BadInput, StrayBytesBeforeTheEndMarkAreReported) {
   const fs::path image = an_image();
   std::string bytes = content(image);

@@ -164,8 +164,8 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 ReadCounts SampleSets::take_counts() {
   const staging::LevelCounts read = read_.take();
   const auto levels = staging_ ? staging_->take_levels() : std::nullopt;
-  return {read.source_bytes, staging_ ? staging_->take_copied_bytes() : 0, skipped_.exchange(0),
-          flawed_.exchange(0), levels.value_or(read)};
+  return {read.source_bytes, staging_ ? staging_->take_copied_bytes() : 0, skipped_.take(),
+          flawed_.take(), levels.value_or(read)};
 }
 
 std::vector<std::string> SampleSets::take_remarks() {

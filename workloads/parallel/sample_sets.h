@@ -2,7 +2,6 @@
 // them, and assigns samples to batches and ranks.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "staging/stage.h"
 #include "staging/staging_config.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/odd_samples.h"
 #include "workloads/parallel/run_ahead.h"
 #include "workloads/parallel/samples.h"
 #include "workloads/parallel/training_keys.h"
@@ -93,14 +93,14 @@ class SampleSets : public Samples {
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
 
-  /// Call once a sample that is read from train() or validation(). Thread-safe, as is
-  /// count_skipped().
+  /// Call at each reading of a sample from train() or validation(). Thread-safe, as are the
+  /// following.
   void count_read(std::int64_t bytes) { read_.count_from_source(bytes); }
-  void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
-  /// For a sample that decodes although its file has a flaw: "a.jpg: ...". Thread-safe.
-  void count_flawed(const std::string& flaw) {
-    flawed_.fetch_add(1, std::memory_order_relaxed);
-    flaw_.note(flaw);
+  /// For a sample that does not decode. A sample counts once, as in count_flawed().
+  void count_skipped(SampleSet set, std::int64_t index) { skipped_.count(set, index); }
+  /// For a sample that decodes although its file has a flaw: "a.jpg: ...".
+  void count_flawed(SampleSet set, std::int64_t index, const std::string& flaw) {
+    if (flawed_.count(set, index)) flaw_.note(flaw);
   }
   ReadCounts take_counts() override;
   std::vector<std::string> take_remarks() override;
@@ -122,7 +122,7 @@ class SampleSets : public Samples {
   std::optional<staging::SampleOrder> order_;
   std::optional<staging::Staging> staging_;
   staging::LevelCounter read_;  ///< as if all were in the source
-  std::atomic<std::int64_t> skipped_{0}, flawed_{0};
+  OddSamples skipped_, flawed_;
   dataset::Remark flaw_;
 };
 

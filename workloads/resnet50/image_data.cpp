@@ -70,8 +70,9 @@ void ImageData::open_sets(Sources& sources, Need need) const {
   if (!sources.validation) sources.validation = open_validation_set(sources.train);
 }
 
-bool ImageData::decode(const dataset::Dataset& source, std::int64_t index,
+bool ImageData::decode(parallel::SampleSet set, std::int64_t index,
                        const dataset::ChooseRegion& choose, dataset::Image& image) {
+  const dataset::Dataset& source = set == parallel::SampleSet::kTrain ? *train() : *validation();
   std::vector<std::byte> bytes;
   source.read(index, bytes);
   count_read(static_cast<std::int64_t>(bytes.size()));
@@ -79,7 +80,8 @@ bool ImageData::decode(const dataset::Dataset& source, std::int64_t index,
     const std::string name = source.name(index);
     image = dataset::decode_region(bytes, name, choose);
     if (!image.flaw.empty()) {
-      count_flawed(fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
+      count_flawed(set, index,
+                   fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
     }
     return true;
   } catch (const base::DataError& error) {
@@ -87,7 +89,7 @@ bool ImageData::decode(const dataset::Dataset& source, std::int64_t index,
       throw base::DataError(
           fmt::format("{}; dataset.on_corrupt: skip leaves such images out", error.what()));
     }
-    count_skipped();
+    count_skipped(set, index);
     return false;
   }
 }
@@ -104,7 +106,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
       return preprocess_.draw_region(height, width, random);
     };
     dataset::Image image;
-    if (!decode(*train(), place.index, choose, image)) {
+    if (!decode(parallel::SampleSet::kTrain, place.index, choose, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;
@@ -123,7 +125,8 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
                                        std::int32_t& label) {
     const std::int64_t index = validation_place(batch_size, batch, slot).index;
     dataset::Image image;
-    if (index < 0 || !decode(*validation(), index, dataset::whole_image, image)) {
+    if (index < 0 ||
+        !decode(parallel::SampleSet::kValidation, index, dataset::whole_image, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;

@@ -195,13 +195,26 @@ TEST_F(SampleSetsOnRanks, CountWhatWasRead) {
   SampleSets sets(config_, open(), world_, topology_, clock_);
   sets.count_read(3);
   sets.count_read(4);
-  sets.count_skipped();
+  sets.count_skipped(SampleSet::kTrain, 5);
   const ReadCounts counts = sets.take_counts();
   EXPECT_EQ(counts.bytes, 7);
   EXPECT_EQ(counts.levels, (staging::LevelCounts{.source_samples = 2, .source_bytes = 7}));
   EXPECT_EQ(counts.skipped, 1);
   EXPECT_EQ(sets.take_counts().bytes, 0);
   EXPECT_EQ(sets.take_counts().skipped, 0);
+}
+
+TEST_F(SampleSetsOnRanks, CountAnOddSampleOnce) {
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  for (int reading = 0; reading < 3; ++reading) {
+    sets.count_skipped(SampleSet::kTrain, 2);
+    sets.count_skipped(SampleSet::kValidation, 2);
+    sets.count_flawed(SampleSet::kTrain, 4, "e.jpg: odd");
+    const ReadCounts counts = sets.take_counts();
+    EXPECT_EQ(counts.skipped, reading == 0 ? 2 : 0);
+    EXPECT_EQ(counts.flawed, reading == 0 ? 1 : 0);
+  }
+  EXPECT_THAT(sets.take_remarks(), testing::ElementsAre("e.jpg: odd"));
 }
 
 /// Reads each sample of both sets once.
