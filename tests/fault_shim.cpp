@@ -16,7 +16,7 @@
 //   stuck    from the n-th MPI_Testall on, no operation is complete
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
-// TRAINMARK_TEST_STUCK=FILE: opening this file never returns, as on a hanging file system.
+// TRAINMARK_TEST_STUCK=FILE: reading this file never returns, as on a hanging file system.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -111,10 +112,26 @@ F next(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
 }
 
-/// Before a file is opened. Does not return for the file that is stuck.
-bool is_refused(const char* path) {
+/// Of an open file; false if it is not known.
+bool find_path(int fd, std::array<char, 4096>& path) {
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = ::readlink(link, path.data(), path.size() - 1);
+  if (length < 0) return false;
+  path[static_cast<std::size_t>(length)] = '\0';
+  return true;
+}
+
+/// Does not return for the file that is stuck.
+void read_from(int fd) {
   static const char* const stuck = std::getenv("TRAINMARK_TEST_STUCK");
-  while (stuck != nullptr && std::strcmp(path, stuck) == 0) ::pause();
+  std::array<char, 4096> path;
+  if (stuck == nullptr || !find_path(fd, path)) return;
+  while (std::strcmp(path.data(), stuck) == 0) ::pause();
+}
+
+/// Before a file is opened.
+bool is_refused(const char* path) {
   if (!wants("trial") || !names_trial(path)) return false;
   errno = EPERM;
   return true;
@@ -139,12 +156,9 @@ bool is_disk_full(int fd, std::size_t size) {
   static std::atomic<std::size_t> used{0};
   const char* folder = disk == nullptr ? nullptr : std::strchr(disk, ':');
   if (folder == nullptr) return false;
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const ssize_t length = ::readlink(link, path, sizeof path - 1);
-  if (length < 0) return false;
-  path[length] = '\0';
-  const bool is_below = std::strncmp(path, folder + 1, std::strlen(folder + 1)) == 0;
+  std::array<char, 4096> path;
+  if (!find_path(fd, path)) return false;
+  const bool is_below = std::strncmp(path.data(), folder + 1, std::strlen(folder + 1)) == 0;
   return is_below && used.fetch_add(size) + size > std::strtoull(disk, nullptr, 10);
 }
 
@@ -202,6 +216,18 @@ int open64(const char* path, int flags, ...) {
   static const auto real = next<int (*)(const char*, int, ...)>("open64");
   if (is_refused(path)) return -1;
   return opened(real(path, flags, mode), path);
+}
+
+ssize_t pread(int fd, void* data, size_t size, off_t offset) {
+  static const auto real = next<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  read_from(fd);
+  return real(fd, data, size, offset);
+}
+
+ssize_t pread64(int fd, void* data, size_t size, off64_t offset) {
+  static const auto real = next<ssize_t (*)(int, void*, size_t, off64_t)>("pread64");
+  read_from(fd);
+  return real(fd, data, size, offset);
 }
 
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {

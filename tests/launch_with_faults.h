@@ -13,7 +13,7 @@ inline std::string fault_variables() {
   return "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 ";
 }
 
-/// As mpirun(). Opening `file` never returns, as on a hanging file system.
+/// As mpirun(). Reading `file` never returns, as on a hanging file system.
 inline std::string mpirun_with_stuck_file(int ranks, const std::string& file) {
   return fault_variables() + "TRAINMARK_TEST_STUCK=" + file + " " +
          mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
