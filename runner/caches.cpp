@@ -1,4 +1,4 @@
-// Drops page caches through /proc and checks a probe file with mincore.
+// Drops page caches through /proc, or the data's files by advice, and checks with mincore.
 #include "runner/caches.h"
 
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "runner/agreed_error.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/descriptor.h"
+#include "runner/base/units.h"
 
 namespace runner {
 namespace {
@@ -76,22 +77,76 @@ CacheClearing clear_page_cache() {
   return {true, kProved};
 }
 
-CacheClearing clear_caches(const std::string& mode, const Communicator& world,
-                           const Topology& topology) {
-  if (mode == "never") return {false, "the configuration says never"};
+namespace {
+
+/// Collective. The answer of the lowest rank whose node's caches were not dropped, else of all.
+CacheClearing drop_on_all_nodes(const CacheDoors& doors, const Communicator& world,
+                                const Topology& topology) {
   CacheClearing mine{true, kProved};
-  if (topology.is_node_leader()) mine = clear_page_cache();
-  // The lowest rank that failed gives the reason.
+  if (topology.is_node_leader()) mine = doors.drop();
   const std::int64_t speaker =
       world.allreduce_min(mine.cleared ? std::int64_t{world.size()} : std::int64_t{world.rank()});
   if (speaker == world.size()) return {true, kProved};
-  const std::string reason =
-      fmt::format("node {}: {}", topology.node_of_rank[static_cast<std::size_t>(speaker)],
-                  world.broadcast(mine.reason, static_cast<int>(speaker)));
-  if (mode == "required") {
-    throw AgreedError(base::ExitCode::kSystem, "/clear_caches is required, but " + reason);
+  return {false,
+          fmt::format("node {}: {}", topology.node_of_rank[static_cast<std::size_t>(speaker)],
+                      world.broadcast(mine.reason, static_cast<int>(speaker)))};
+}
+
+/// `dropped`: what drop_on_all_nodes() says; `found`: what the data's files say afterwards.
+CacheClearing judge(const CacheClearing& dropped, const CachedData& found) {
+  const nlohmann::json data = to_json(found);
+  const std::string how =
+      dropped.cleared ? "" : fmt::format(" after advice to drop them ({})", dropped.reason);
+  if (found.known_nodes > 0 && found.warm_max > kColdShare) {
+    return {false,
+            fmt::format("{:.1f} % of the data's files are in the memory of {}{}",
+                        base::kPercent * found.warm_max, found.warmest, how),
+            data};
   }
-  return {false, reason};
+  if (!found.is_known()) {
+    return {dropped.cleared, fmt::format("{}; {}", dropped.reason, found.unknown()), data};
+  }
+  return {true,
+          fmt::format("at most {:.1f} % of the data's files are in the memory of a node{}",
+                      base::kPercent * found.warm_max, how),
+          data};
+}
+
+}  // namespace
+
+CacheClearing clear_caches(const std::string& mode, const CacheDoors& doors,
+                           const Communicator& world, const Topology& topology) {
+  if (mode == "never") return {false, "the configuration says never"};
+  CacheClearing clearing = drop_on_all_nodes(doors, world, topology);
+  if (!doors.data.empty()) {
+    if (!clearing.cleared) advise_data_out(doors.data, world, topology);
+    clearing = judge(clearing, look_at_data(doors.data, doors.probes, kLookBeforeTheRun, world,
+                                            topology, doors.clock, doors.calls));
+  }
+  if (mode == "required" && !clearing.cleared) {
+    throw AgreedError(base::ExitCode::kSystem, "/clear_caches is required, but " + clearing.reason);
+  }
+  return clearing;
+}
+
+CacheClearing clear_caches(const RunConfig& config, const Workload& workload,
+                           const Communicator& world, const Topology& topology,
+                           const base::Clock& clock) {
+  // With the counts in the configuration, no byte of the data is read before run_start.
+  const bool counts_known = workload.info().train_samples > 0;
+  const CacheDoors doors{
+      .data = data_paths(config.reader.resolved()),
+      .probes = counts_known ? base::Probes::kWithoutReading : base::Probes::kAlsoReading,
+      .clock = clock};
+  return clear_caches(config.clear_caches, doors, world, topology);
+}
+
+nlohmann::json look_while_staging(const RunConfig& config, const Communicator& world,
+                                  const Topology& topology, const base::Clock& clock) {
+  const std::vector<std::string> paths = data_paths(config.reader.resolved());
+  if (paths.empty()) return nullptr;
+  return to_json(
+      look_at_data(paths, base::Probes::kAlsoReading, kLookWhileStaging, world, topology, clock));
 }
 
 }  // namespace runner

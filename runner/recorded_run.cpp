@@ -107,7 +107,8 @@ RunOutcome RecordedRun::go() {
   make_workload();
   check_resume();
   check_room();
-  const CacheClearing caches = clear_caches(config_.clear_caches, doors_.world, doors_.topology);
+  const CacheClearing caches =
+      clear_caches(config_, *workload_, doors_.world, doors_.topology, doors_.clock);
   begin();
   RunOutcome outcome = train(caches);
   if (outcome.status != RunStatus::kStopped) checkpointer_->note_finished();
@@ -246,21 +247,23 @@ RunOutcome RecordedRun::train(const CacheClearing& caches) {
   if (setting_.plan.kind == SetKind::kTogether) {
     before_start = [&] { on_rank_0(doors_.world, order_.hooks.wait_for_start); };
   }
-  const RunDoors run_doors{doors_.world,
-                           doors_.topology,
-                           telemetry_,
-                           log,
-                           identity(),
-                           doors_.console,
-                           doors_.stop_requested,
-                           &*checkpointer_,
-                           order_.resume,
-                           doors_.watchdog,
-                           live_ ? &*live_ : nullptr,
-                           before_start,
-                           [this](const std::string& reason) { print_failure(reason); },
-                           rule_broken(judged_ ? &*judged_ : nullptr),
-                           [this] { try_weights(); }};
+  const RunDoors run_doors{
+      doors_.world,
+      doors_.topology,
+      telemetry_,
+      log,
+      identity(),
+      doors_.console,
+      doors_.stop_requested,
+      &*checkpointer_,
+      order_.resume,
+      doors_.watchdog,
+      live_ ? &*live_ : nullptr,
+      before_start,
+      [this](const std::string& reason) { print_failure(reason); },
+      rule_broken(judged_ ? &*judged_ : nullptr),
+      [this] { try_weights(); },
+      [this] { return look_while_staging(config_, doors_.world, doors_.topology, doors_.clock); }};
   std::exception_ptr failure;
   try {
     return run_once(config_, *workload_, caches, run_doors);

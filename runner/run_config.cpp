@@ -153,9 +153,10 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                        "nodes and CPU, or on one node host name and CPU");
   config.system_name =
       config.system_name.empty() ? default_system_name() : sanitized(config.system_name);
-  config.clear_caches =
-      reader.choice("clear_caches", config.clear_caches, names({"auto", "never", "required"}),
-                    "drop the page cache of every node before the run");
+  config.clear_caches = reader.choice(
+      "clear_caches", config.clear_caches, names({"auto", "never", "required"}),
+      "drop the page cache of every node before the run, or without the right to that the "
+      "data's own files, and prove it");
   config.threads = reader.optional("threads", config.threads,
                                    "compute threads of a rank; 0: OMP_NUM_THREADS, or this rank's "
                                    "share of the CPUs that it may use",

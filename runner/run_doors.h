@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "runner/checkpointer.h"
@@ -39,6 +40,9 @@ struct RunDoors {
   std::function<std::string()> rule_broken = nullptr;
   /// Collective. Called first of all, to find what the storage of results cannot do; may be empty.
   std::function<void()> try_storage = nullptr;
+  /// Collective. Called within staging, before it reads the data: what of them is in memory, for
+  /// the log; null if there is nothing to tell. May be empty.
+  std::function<nlohmann::json()> look_at_data = nullptr;
 };
 
 }  // namespace runner

@@ -58,7 +58,9 @@ void RunLog::submission(const RunConfig& config, const WorkloadInfo& info, int n
 }
 
 void RunLog::caches(const CacheClearing& clearing) {
-  event(keys::kCacheClear, clearing.cleared, {{"reason", clearing.reason}});
+  Json metadata = {{"reason", clearing.reason}};
+  if (!clearing.data.is_null()) metadata["page_cache"] = clearing.data;
+  event(keys::kCacheClear, clearing.cleared, metadata);
 }
 
 void RunLog::init_start() { start(keys::kInitStart); }

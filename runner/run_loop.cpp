@@ -119,7 +119,9 @@ bool Run::stage() {
   run_.log.staging_start();
   try {
     const telemetry::Scope scope(run_.doors.telemetry, telemetry::Subsystem::kStaging);
+    const nlohmann::json cached = run_.doors.look_at_data ? run_.doors.look_at_data() : nullptr;
     run_.outcome.staging = run_.workload.stage();
+    if (!cached.is_null()) run_.outcome.staging["page_cache"] = cached;
     // Nobody can train until the last node is ready, so this wait counts as staging.
     run_.doors.world.barrier();
   } catch (const AgreedError& e) {

@@ -119,16 +119,17 @@ Findings judge_caches(const HostFacts& host, const Needs& needs) {
   Findings findings;
   const bool wanted = needs.clear_caches != "never";
   const bool missing = wanted && !host.can_drop_caches;
-  const Verdict verdict = !missing                           ? Verdict::kOk
-                          : needs.clear_caches == "required" ? Verdict::kError
-                                                             : Verdict::kNote;
+  // A run then advises the data's own files out.
+  const bool required = needs.clear_caches == "required" && !host.advice_works.value_or(false);
+  const Verdict verdict = !missing ? Verdict::kOk : required ? Verdict::kError : Verdict::kNote;
   findings.push_back({"cache.drop",
                       verdict,
                       "",
                       host.can_drop_caches ? "/proc/sys/vm/drop_caches may be written"
                                            : "/proc/sys/vm/drop_caches may not be written",
                       missing ? "writable, for /clear_caches " + needs.clear_caches : "",
-                      missing ? "run as root, let the scheduler's prolog drop caches, or --set "
+                      missing ? "run as root, or have the data's own files dropped, which can be "
+                                "proved of files that you own or may write; or --set "
                                 "clear_caches=never (a submission needs cold caches)"
                               : "",
                       {}});

@@ -51,10 +51,10 @@ struct ToyBench {
     mllog::LogWriter log(sink, clock);
     const Surroundings around{world, topology, telemetry, 1};
     ToyWorkload workload(around, config->seed, script);
-    const CacheClearing caches{false, "a test"};
     const telemetry::RankIdentity identity{world.rank(), "here", 0, 1};
     RunDoors doors{world, topology, telemetry, log, identity, console, stop_requested};
     doors.rule_broken = rule_broken;
+    doors.look_at_data = look_at_data;
     RunOutcome outcome = run_once(*config, workload, caches, doors);
     telemetry::expect_whole_entry(outcome.telemetry_entry);
     return outcome;
@@ -93,6 +93,8 @@ struct ToyBench {
   std::optional<RunConfig> config;
   std::function<StopSignal()> stop_requested = [] { return StopSignal::kNone; };
   std::function<std::string()> rule_broken;
+  std::function<nlohmann::json()> look_at_data;
+  CacheClearing caches{false, "a test"};
 };
 
 }  // namespace runner

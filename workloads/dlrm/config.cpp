@@ -32,7 +32,7 @@ ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& mod
   data.train = in.required<std::string>("train", "file of training records", base::whole_path());
   data.test = in.required<std::string>("test", "file of evaluation records", base::whole_path());
   data.train_samples = in.optional<std::int64_t>(
-      "train_samples", 0, "records; when both counts are given no file is touched before run_start",
+      "train_samples", 0, "records; when both counts are given no sample is read before run_start",
       base::within(0, dataset::kMostClicks));
   data.test_samples = in.optional<std::int64_t>("test_samples", 0, "records",
                                                 base::within(0, dataset::kMostClicks));

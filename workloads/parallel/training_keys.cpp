@@ -10,7 +10,7 @@ namespace parallel {
 void parse_read_keys(const base::ObjectReader& dataset, ReadKeys& keys) {
   keys.train_samples = dataset.optional(
       "train_samples", keys.train_samples,
-      "when both counts are given no file is touched before run_start", base::at_least(0));
+      "when both counts are given no sample is read before run_start", base::at_least(0));
   keys.validation_samples = dataset.optional("validation_samples", keys.validation_samples,
                                              "likewise", base::at_least(0));
   keys.shards = dataset.optional("shards", keys.shards,

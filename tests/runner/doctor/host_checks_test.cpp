@@ -182,10 +182,11 @@ TEST(HostChecks, AskForLockedMemoryOnlyBesideInfiniBand) {
 }
 
 TEST(HostChecks, AskForColdCachesAsTheConfigurationDoes) {
-  const auto with = [](const char* clear_caches) {
+  const auto with = [](const char* clear_caches, bool advice_works = false) {
     return after("cache.drop",
                  [&](HostFacts& host, Needs& needs) {
                    host.can_drop_caches = false;
+                   host.advice_works = advice_works;
                    needs.clear_caches = clear_caches;
                  })
         .verdict;
@@ -193,6 +194,7 @@ TEST(HostChecks, AskForColdCachesAsTheConfigurationDoes) {
   EXPECT_EQ(with("never"), Verdict::kOk);
   EXPECT_EQ(with("auto"), Verdict::kNote);
   EXPECT_EQ(with("required"), Verdict::kError);
+  EXPECT_EQ(with("required", true), Verdict::kNote) << "the data's own files are dropped";
 }
 
 TEST(HostChecks, WarnOfASlowClock) {
