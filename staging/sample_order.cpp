@@ -70,6 +70,29 @@ std::int64_t SampleOrder::index(std::int64_t epoch, std::int64_t step, std::int6
                      permutation(static_cast<std::uint64_t>(step * slots + slot - begin)));
 }
 
+std::int64_t SampleOrder::shard_with(std::int64_t index) const {
+  const std::int64_t each = samples_ / shards_, longer = samples_ % shards_;
+  const std::int64_t in_longer = longer * (each + 1);
+  return index < in_longer ? index / (each + 1) : longer + (index - in_longer) / each;
+}
+
+std::optional<SampleOrder::Draw> SampleOrder::draw_of(std::int64_t epoch,
+                                                      std::int64_t index) const {
+  if (index < 0 || index >= samples_) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("sample order: no sample {} among {}", index, samples_));
+  }
+  const std::int64_t shard = shard_with(index);
+  const auto [first, last] = split_evenly(samples_, shards_, shard);
+  const std::int64_t begin = first_slot(shard), slots = first_slot(shard + 1) - begin;
+  const base::Permutation permutation(static_cast<std::uint64_t>(last - first),
+                                      shard_seed(seed_, shard), static_cast<std::uint64_t>(epoch));
+  const auto position =
+      static_cast<std::int64_t>(permutation.position_of(static_cast<std::uint64_t>(index - first)));
+  if (position >= steps_per_epoch_ * slots) return std::nullopt;
+  return Draw{position / slots, begin + position % slots};
+}
+
 std::vector<std::pair<std::int64_t, std::int64_t>> SampleOrder::needed(std::int64_t first,
                                                                        std::int64_t last) const {
   if (first >= last) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,13 @@ class SampleOrder {
   std::int64_t steps_per_epoch() const;
   /// Dataset index of `slot` (0..global_batch-1) in `step` (0..) of `epoch` (0..).
   std::int64_t index(std::int64_t epoch, std::int64_t step, std::int64_t slot) const;
+  struct Draw {
+    std::int64_t step = 0, slot = 0;
+    bool operator==(const Draw&) const = default;
+  };
+  /// The inverse of index(): where in `epoch` the sample `index` is drawn; nullopt if it is among
+  /// the remainder that is dropped. Throws Error(kInternal) if there is no such sample.
+  std::optional<Draw> draw_of(std::int64_t epoch, std::int64_t index) const;
   /// Half-open ranges of dataset indices that contain every sample that slots [first, last) can
   /// draw.
   std::vector<std::pair<std::int64_t, std::int64_t>> needed(std::int64_t first,
@@ -27,6 +35,7 @@ class SampleOrder {
  private:
   std::int64_t shard_of(std::int64_t slot) const;
   std::int64_t first_slot(std::int64_t shard) const;
+  std::int64_t shard_with(std::int64_t index) const;
   std::int64_t samples_, global_batch_, shards_;
   std::uint64_t seed_;
   std::int64_t steps_per_epoch_ = 0;

@@ -129,12 +129,14 @@ Permutation::Permutation(std::uint64_t count, std::uint64_t seed, std::uint64_t 
   for (std::uint32_t& key : round_keys_) key = stream.next_u32();
 }
 
+void Permutation::require_below_count(const char* what, std::uint64_t value) const {
+  if (value < count_) return;
+  throw Error(ExitCode::kInternal, std::string("Permutation: ") + what + " must be below " +
+                                       std::to_string(count_) + ", got " + std::to_string(value));
+}
+
 std::uint64_t Permutation::operator()(std::uint64_t position) const {
-  if (position >= count_) {
-    throw Error(ExitCode::kInternal, "Permutation: position must be below " +
-                                         std::to_string(count_) + ", got " +
-                                         std::to_string(position));
-  }
+  require_below_count("position", position);
   const std::uint32_t mask = low((std::uint64_t{1} << half_bits_) - 1);
   std::uint64_t value = position;
   do {  // the network permutes a power of 4: walk its cycle until back among 0..count-1
@@ -143,6 +145,22 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const {
       const std::uint32_t next = left ^ (mix(right ^ key) & mask);
       left = right;
       right = next;
+    }
+    value = (std::uint64_t{left} << half_bits_) | right;
+  } while (value >= count_);
+  return value;
+}
+
+std::uint64_t Permutation::position_of(std::uint64_t element) const {
+  require_below_count("element", element);
+  const std::uint32_t mask = low((std::uint64_t{1} << half_bits_) - 1);
+  std::uint64_t value = element;
+  do {  // the same cycle, walked backward
+    std::uint32_t left = low(value >> half_bits_), right = low(value) & mask;
+    for (auto key = round_keys_.rbegin(); key != round_keys_.rend(); ++key) {
+      const std::uint32_t before = right ^ (mix(left ^ *key) & mask);
+      right = left;
+      left = before;
     }
     value = (std::uint64_t{left} << half_bits_) | right;
   } while (value >= count_);

@@ -64,8 +64,11 @@ class Permutation {
   Permutation(std::uint64_t count, std::uint64_t seed, std::uint64_t epoch);
   /// The element at `position`; throws Error(kInternal) if position >= count.
   std::uint64_t operator()(std::uint64_t position) const;
+  /// The position of `element`, the inverse; throws Error(kInternal) if element >= count.
+  std::uint64_t position_of(std::uint64_t element) const;
 
  private:
+  void require_below_count(const char* what, std::uint64_t value) const;
   std::uint64_t count_;
   int half_bits_;
   std::array<std::uint32_t, 8> round_keys_;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <vector>
 
 #include "runner/base/error.h"
 
@@ -54,6 +56,26 @@ TEST(SampleOrder, ChangesWithEpochAndSeedOnly) {
   EXPECT_EQ(epoch_of(order, 1, 50), epoch_of(SampleOrder(1000, 50, 2, 5), 1, 50));
   EXPECT_NE(epoch_of(order, 1, 50), epoch_of(order, 2, 50));
   EXPECT_NE(epoch_of(order, 1, 50), epoch_of(SampleOrder(1000, 50, 2, 6), 1, 50));
+}
+
+TEST(SampleOrder, KnowsWhereEachSampleIsDrawn) {
+  for (const auto& [samples, batch, shards] : std::vector<std::array<std::int64_t, 3>>{
+           {1003, 48, 1}, {1003, 48, 2}, {1003, 48, 7}, {1003, 11, 3}, {96, 48, 1}, {7, 7, 7}}) {
+    const SampleOrder order(samples, batch, shards, 5);
+    for (const std::int64_t epoch : {0, 1, 6}) {
+      std::int64_t drawn = 0;
+      for (std::int64_t index = 0; index < samples; ++index) {
+        const auto draw = order.draw_of(epoch, index);
+        if (!draw) continue;
+        ++drawn;
+        ASSERT_LT(draw->step, order.steps_per_epoch());
+        ASSERT_EQ(order.index(epoch, draw->step, draw->slot), index);
+      }
+      EXPECT_EQ(drawn, order.steps_per_epoch() * batch) << samples << " in " << shards;
+    }
+  }
+  EXPECT_THROW(SampleOrder(96, 48, 1, 5).draw_of(0, 96), base::Error);
+  EXPECT_THROW(SampleOrder(96, 48, 1, 5).draw_of(0, -1), base::Error);
 }
 
 TEST(SampleOrder, ShufflesShardsOfEqualSizeDifferently) {

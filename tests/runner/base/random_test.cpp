@@ -140,6 +140,21 @@ TEST(Permutation, IsABijectionForManySizes) {
   }
 }
 
+TEST(Permutation, FindsThePositionOfEveryElement) {
+  for (const std::uint64_t count : {1ull, 2ull, 3ull, 255ull, 256ull, 257ull, 1025ull, 16385ull}) {
+    const Permutation permutation(count, 42, count % 5);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(permutation.position_of(permutation(i)), i) << "size " << count;
+    }
+  }
+  for (const std::uint64_t count : {(1ull << 40) + 3, ~0ull}) {
+    const Permutation permutation(count, 1, 0);
+    for (std::uint64_t i = count - 1000; i < count; ++i) {
+      ASSERT_EQ(permutation.position_of(permutation(i)), i) << "size " << count;
+    }
+  }
+}
+
 TEST(Permutation, StaysWithinHugeRanges) {
   for (const std::uint64_t count : {(1ull << 40) + 3, ~0ull}) {
     const Permutation permutation(count, 1, 0);
@@ -194,6 +209,7 @@ TEST(Permutation, ChangesWithSeedAndEpoch) {
 TEST(Permutation, RefusesAPositionBeyondItsEnd) {
   EXPECT_THROW(Permutation(10, 1, 1)(10), Error);
   EXPECT_THROW(Permutation(0, 1, 1)(0), Error);
+  EXPECT_THROW(Permutation(10, 1, 1).position_of(10), Error);
 }
 
 }  // namespace
