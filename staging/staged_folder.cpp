@@ -145,15 +145,13 @@ bool is_of_set(const std::string& name, const SetRecord& record) {
   return number && *number < record.packs;
 }
 
-/// FolderUse of a new folder beside `directory`, with a record in it.
+/// begin_passing_folder() with a record in it.
 FolderUse begin_folder(const std::string& directory, const SetRecord& record) {
-  const std::string folder = take_name(directory, kBegunMark, create_own_folder);
-  FolderUse use = FolderUse::in_new_folder(folder);
+  FolderUse use = begin_passing_folder(directory);
   try {
-    OutputFile(folder + "/" + kBegunFile).finish();
-    write_record(folder, record);
+    write_record(use.folder(), record);
   } catch (const base::Error&) {
-    remove_begun(folder);
+    remove_begun(use.folder());
     throw;
   }
   return use;
@@ -210,6 +208,23 @@ std::vector<std::string> find_damaged_packs(StagedFolder& folder) {
 }
 
 }  // namespace
+
+FolderUse begin_passing_folder(const std::string& name) {
+  const std::string folder = take_name(name, kBegunMark, create_own_folder);
+  FolderUse use = FolderUse::in_new_folder(folder);
+  try {
+    OutputFile(folder + "/" + kBegunFile).finish();
+  } catch (const base::Error&) {
+    remove_passing_folder(folder);
+    throw;
+  }
+  return use;
+}
+
+void remove_passing_folder(const std::string& folder) noexcept {
+  std::error_code error;
+  fs::remove_all(folder, error);
+}
 
 std::optional<FolderUse> use_set(const std::string& directory, const std::string& identity) {
   if (!is_own_folder(directory)) return std::nullopt;

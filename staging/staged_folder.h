@@ -66,4 +66,10 @@ std::vector<StagedFolder> verify_staged(const std::string& directory);
 /// dead processes. Returns the sets that were there.
 std::vector<StagedFolder> remove_all_unused(const std::string& directory);
 
+/// A new private folder for this process alone, whose name begins with `name`. remove_leftovers()
+/// removes it once the process has ended. Throws SystemError.
+FolderUse begin_passing_folder(const std::string& name);
+/// Removes such a folder, as far as that is possible.
+void remove_passing_folder(const std::string& folder) noexcept;
+
 }  // namespace staging
