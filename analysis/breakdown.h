@@ -56,6 +56,16 @@ struct SampleLevels {
   std::int64_t repaired_samples = 0;
 };
 
+/// The same of caches, in which encoded training samples are kept while training.
+struct CacheLevels {
+  std::int64_t memory_samples = 0, memory_bytes = 0;  ///< of the rank's own
+  std::int64_t disk_samples = 0, disk_bytes = 0;
+  std::int64_t peer_samples = 0, peer_bytes = 0;  ///< of other ranks'
+
+  /// Whether a cache gave any sample.
+  bool is_used() const { return memory_samples > 0 || disk_samples > 0 || peer_samples > 0; }
+};
+
 /// Content of the telemetry file next to a log.
 struct RunTelemetry {
   std::int64_t ranks = 0;
@@ -64,6 +74,7 @@ struct RunTelemetry {
   std::vector<StepCount> step_histogram;               ///< ascending; empty if the file has none
   std::vector<Quantity> quantities;                    ///< counters, step durations, peak memory
   std::optional<SampleLevels> levels;                  ///< absent in files of earlier versions
+  std::optional<CacheLevels> cache;                    ///< likewise
   Waiting waiting;                                     ///< for which ranks others waited
   double longest_wall_s = 0.0, shortest_wall_s = 0.0;  ///< of the ranks
   std::optional<double> overhead_fraction;             ///< cost of measuring / the run's time

@@ -77,6 +77,7 @@ std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   for (std::size_t i = 0; i < telemetry::kCounterCount; ++i) {
     const auto counter = static_cast<telemetry::Counter>(i);
     if (counter >= telemetry::Counter::kBytesFromCopy && !file.has_levels) break;
+    if (counter >= telemetry::Counter::kBytesFromMemory && !file.has_cache) break;
     list.push_back(over_ranks(file, telemetry::to_string(counter),
                               telemetry::counter_definition(counter), Sum::kShown,
                               [i](const RankReport& rank) { return rank.counters[i]; }));
@@ -152,6 +153,14 @@ std::optional<SampleLevels> levels_of(const telemetry::Report& file) {
                       file.total(Counter::kBytesFromSource), file.total(Counter::kRepairedSamples)};
 }
 
+std::optional<CacheLevels> cache_of(const telemetry::Report& file) {
+  using telemetry::Counter;
+  if (!file.has_cache) return std::nullopt;
+  return CacheLevels{file.total(Counter::kSamplesFromMemory), file.total(Counter::kBytesFromMemory),
+                     file.total(Counter::kSamplesFromDisk),   file.total(Counter::kBytesFromDisk),
+                     file.total(Counter::kSamplesFromPeers),  file.total(Counter::kBytesFromPeers)};
+}
+
 RunTelemetry summary_of(const telemetry::Report& file) {
   RunTelemetry summary;
   summary.ranks = static_cast<std::int64_t>(file.ranks.size());
@@ -160,6 +169,7 @@ RunTelemetry summary_of(const telemetry::Report& file) {
   summary.step_histogram = step_histogram(file);
   summary.quantities = quantities_of(file);
   summary.levels = levels_of(file);
+  summary.cache = cache_of(file);
   summary.waiting = find_waiting(file);
   summary.longest_wall_s = file.wall_s().max;
   summary.shortest_wall_s = file.wall_s().min;

@@ -162,12 +162,20 @@ void read_within(const Value& in, RankReport& rank) {
   }
 }
 
-/// The counters of a level come together.
-bool has_levels(const Value& counters) {
-  for (int i = static_cast<int>(Counter::kBytesFromCopy); i < kCounterCount; ++i) {
+/// Counters that one version of this program began to write come together.
+bool has_all(const Value& counters, Counter first, Counter last) {
+  for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
     if (!counters.has(to_string(static_cast<Counter>(i)))) return false;
   }
   return true;
+}
+
+bool has_levels(const Value& counters) {
+  return has_all(counters, Counter::kBytesFromCopy, Counter::kRepairedSamples);
+}
+
+bool has_cache(const Value& counters) {
+  return has_all(counters, Counter::kBytesFromMemory, Counter::kSamplesFromPeers);
 }
 
 RankReport read_rank(const Value& in, std::size_t position) {
@@ -265,11 +273,12 @@ Report parse_report(const std::string& text, const std::string& name) {
   const Value ranks = in["ranks"];
   const std::size_t count = ranks.array_size();
   if (count == 0) ranks.refuse("must hold at least one rank");
-  report.has_within = report.has_levels = true;
+  report.has_within = report.has_levels = report.has_cache = true;
   for (std::size_t i = 0; i < count; ++i) {
     report.ranks.push_back(read_rank(ranks[i], i));
     report.has_within = report.has_within && ranks[i].has("within_s");
     report.has_levels = report.has_levels && has_levels(ranks[i]["counters"]);
+    report.has_cache = report.has_cache && has_cache(ranks[i]["counters"]);
   }
   return report;
 }

@@ -51,7 +51,8 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
      "reading, and none that is still in memory"},
     {"bytes_from_source",
      "bytes of samples read for training and evaluation from where the configuration has them: "
-     "all if samples are streamed, else those that are not in the node's copy or damaged there"},
+     "if samples are streamed, all that no cache gave, else those that are not in the node's copy "
+     "or damaged there"},
     {"samples_from_copy",
      "samples read from the node's copy, at each reading; of click logs, pieces of 1 MiB"},
     {"samples_from_source",
@@ -59,6 +60,19 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
      "if they are streamed, else pieces of 1 MiB"},
     {"repaired_samples",
      "samples that were damaged in the node's copy, and that reading replaced by the source's"},
+    {"bytes_from_cache_memory",
+     "bytes of training samples that the rank's own cache of encoded samples gave from memory"},
+    {"bytes_from_cache_disk",
+     "bytes of training samples that the rank's own cache of encoded samples gave from the node's "
+     "storage"},
+    {"bytes_from_peers",
+     "bytes of training samples that the cache of another rank gave, on this node or another"},
+    {"samples_from_cache_memory",
+     "training samples that the rank's own cache of encoded samples gave from memory"},
+    {"samples_from_cache_disk",
+     "training samples that the rank's own cache of encoded samples gave from the node's storage"},
+    {"samples_from_peers",
+     "training samples that the cache of another rank gave, on this node or another"},
 }};
 
 }  // namespace

@@ -51,9 +51,15 @@ enum class Counter {
   kBytesFromSource,
   kSamplesFromCopy,
   kSamplesFromSource,
-  kRepairedSamples
+  kRepairedSamples,
+  kBytesFromMemory,
+  kBytesFromDisk,
+  kBytesFromPeers,
+  kSamplesFromMemory,
+  kSamplesFromDisk,
+  kSamplesFromPeers
 };
-inline constexpr int kCounterCount = 15;
+inline constexpr int kCounterCount = 21;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 

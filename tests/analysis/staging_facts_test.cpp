@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/definitions.h"
 #include "analysis/golden.h"
 #include "analysis/own_log.h"
@@ -261,7 +263,9 @@ TEST(WarmData, LeavesOutWhatIsDamagedAndSaysSo) {
 
 class StagingReport : public testing::Test {
  protected:
-  StagingReport() {
+  StagingReport() { report_ = report_with({}); }
+  /// `more`: counters of each rank.
+  analysis::Report report_with(const std::map<std::string, int>& more) const {
     folder_.write("result_0.txt", log_with({{"train", train_set()},
                                             {"validation", {{"mode", "stream"}}},
                                             {"page_cache", cached_data()}})
@@ -274,9 +278,10 @@ class StagingReport : public testing::Test {
       counters["samples_from_source"] = 2;
       counters["bytes_from_source"] = 1024;
       counters["repaired_samples"] = 1;
+      for (const auto& [name, count] : more) counters[name] = count;
     }
     folder_.write("result_0.telemetry.json", telemetry.dump());
-    report_ = analysis::make_report({folder_.path().string()});
+    return analysis::make_report({folder_.path().string()});
   }
   std::string text(analysis::report::Detail detail) const {
     std::ostringstream out;
@@ -336,6 +341,33 @@ TEST_F(StagingReport, HasItsSetsInJsonCsvAndHtml) {
   }
   EXPECT_THAT(analysis::report::report_html(analysis::make_report({golden::folder("success")})),
               Not(HasSubstr("<h2>Staging</h2>")));
+}
+
+TEST_F(StagingReport, ShowsWhatCachesGave) {
+  EXPECT_THAT(text(analysis::report::Detail::kFull), Not(HasSubstr("from other ranks")));
+  EXPECT_THAT(analysis::report::report_html(report_), Not(HasSubstr("samples from memory")));
+  report_ = report_with({{"samples_from_cache_memory", 100},
+                         {"bytes_from_cache_memory", 1024},
+                         {"samples_from_cache_disk", 200},
+                         {"bytes_from_cache_disk", 2048},
+                         {"samples_from_peers", 300},
+                         {"bytes_from_peers", 4096}});
+  const std::string full = text(analysis::report::Detail::kFull);
+  for (const char* part :
+       {"cached in memory    200 samples (2.0 KiB)", "cached on disk      400 samples (4.0 KiB)",
+        "from other ranks    600 samples (8.0 KiB)",
+        "(samples_from_peers): training samples that the cache of another rank gave"}) {
+    EXPECT_THAT(full, HasSubstr(part));
+  }
+  const std::string html = analysis::report::report_html(report_);
+  for (const char* part : {"samples from memory", "bytes from disk", "samples from other ranks",
+                           ">200<", ">2.0 KiB<", ">400<", ">4.0 KiB<", ">600<", ">8.0 KiB<"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+  const json document = json::parse(analysis::report::report_json_text(report_));
+  const json& quantities = document["files"]["result_0.txt"]["telemetry"]["quantities"];
+  EXPECT_EQ(quantities["samples_from_peers"]["sum"], 600);
+  EXPECT_TRUE(document["definitions"].contains("quantities.bytes_from_cache_disk"));
 }
 
 TEST(StagedFields, HaveDefinitions) {

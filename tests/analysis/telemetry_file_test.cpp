@@ -111,6 +111,18 @@ TEST(TelemetryBeside, ShowsNoCountsThatItsVersionDidNotTake) {
   const analysis::RunReport now = run_with(telemetry);
   EXPECT_THAT(quantities_of(now), testing::IsSupersetOf({"bytes_from_copy", "repaired_samples"}));
   for (nlohmann::json& rank : telemetry["ranks"]) {
+    for (const char* later :
+         {"bytes_from_cache_memory", "bytes_from_cache_disk", "bytes_from_peers",
+          "samples_from_cache_memory", "samples_from_cache_disk", "samples_from_peers"}) {
+      rank["counters"].erase(later);
+    }
+  }
+  const analysis::RunReport uncached = run_with(telemetry);
+  EXPECT_EQ(quantities_of(uncached).size() + 6, quantities_of(now).size());
+  EXPECT_TRUE(now.telemetry->cache);
+  EXPECT_FALSE(uncached.telemetry->cache);
+  EXPECT_TRUE(uncached.telemetry->levels);
+  for (nlohmann::json& rank : telemetry["ranks"]) {
     for (const char* later : {"bytes_from_copy", "bytes_from_source", "samples_from_copy",
                               "samples_from_source", "repaired_samples"}) {
       rank["counters"].erase(later);
@@ -118,7 +130,7 @@ TEST(TelemetryBeside, ShowsNoCountsThatItsVersionDidNotTake) {
   }
   const analysis::RunReport before = run_with(telemetry);
   ASSERT_TRUE(before.telemetry);
-  EXPECT_EQ(quantities_of(before).size() + 5, quantities_of(now).size());
+  EXPECT_EQ(quantities_of(before).size() + 5, quantities_of(uncached).size());
   EXPECT_THAT(quantities_of(before), testing::Not(testing::Contains("bytes_from_copy")));
 }
 

@@ -123,6 +123,12 @@ void TrainingWorkload::count_reads() {
   around_.telemetry.add(Counter::kBytesFromSource, counts.levels.source_bytes);
   around_.telemetry.add(Counter::kSamplesFromSource, counts.levels.source_samples);
   around_.telemetry.add(Counter::kRepairedSamples, counts.levels.repaired_samples);
+  around_.telemetry.add(Counter::kBytesFromMemory, counts.levels.memory_bytes);
+  around_.telemetry.add(Counter::kSamplesFromMemory, counts.levels.memory_samples);
+  around_.telemetry.add(Counter::kBytesFromDisk, counts.levels.disk_bytes);
+  around_.telemetry.add(Counter::kSamplesFromDisk, counts.levels.disk_samples);
+  around_.telemetry.add(Counter::kBytesFromPeers, counts.levels.peer_bytes);
+  around_.telemetry.add(Counter::kSamplesFromPeers, counts.levels.peer_samples);
 }
 
 std::int64_t TrainingWorkload::counted(std::int64_t samples) const {

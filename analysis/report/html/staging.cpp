@@ -115,12 +115,40 @@ std::string accounting_table(const Report& report) {
   return table.str();
 }
 
+/// Of the runs whose caches gave samples; else "".
+std::string cache_table(const Report& report) {
+  FigureTable table("Training samples that caches gave while training");
+  table.column("log", Kind::kText);
+  for (const auto& [heading, name] : {std::pair{"samples from memory", "samples_from_cache_memory"},
+                                      {"bytes from memory", "bytes_from_cache_memory"},
+                                      {"samples from disk", "samples_from_cache_disk"},
+                                      {"bytes from disk", "bytes_from_cache_disk"},
+                                      {"samples from other ranks", "samples_from_peers"},
+                                      {"bytes from other ranks", "bytes_from_peers"}}) {
+    table.column(heading, Kind::kNumber, definition_of(name));
+  }
+  for (const RunReport& run : report.runs) {
+    if (!run.telemetry || !run.telemetry->cache || !run.telemetry->cache->is_used()) continue;
+    if (!table.row()) continue;
+    const CacheLevels& cache = *run.telemetry->cache;
+    table.cell(run.name);
+    for (const auto& [samples, bytes] : {std::pair{cache.memory_samples, cache.memory_bytes},
+                                         {cache.disk_samples, cache.disk_bytes},
+                                         {cache.peer_samples, cache.peer_bytes}}) {
+      table.cell(std::to_string(samples));
+      table.cell(bytes_or_dash(bytes));
+    }
+  }
+  return table.rows() > 0 ? table.str() : "";
+}
+
 }  // namespace
 
 std::string staging_section(const Report& report) {
   const std::string sets = sets_table(report);
   if (sets.empty()) return "";
-  return "<section><h2>Staging</h2>\n" + sets + accounting_table(report) + "</section>\n";
+  return "<section><h2>Staging</h2>\n" + sets + accounting_table(report) + cache_table(report) +
+         "</section>\n";
 }
 
 }  // namespace analysis::report

@@ -82,13 +82,14 @@ void write_both_accountings(TextPage& page, const RunFacts& facts) {
         facts.staging_on_top_percent(), "staging_on_top_percent", "to which staging would add");
 }
 
+std::string samples_and_bytes(std::int64_t samples, std::int64_t bytes) {
+  return fmt::format("{} ({})", base::counted(samples, "sample"), base::bytes_text(bytes));
+}
+
 void write_where_read(TextPage& page, const SampleLevels& levels) {
-  const auto read = [](std::int64_t samples, std::int64_t bytes) {
-    return fmt::format("{} ({})", base::counted(samples, "sample"), base::bytes_text(bytes));
-  };
-  page.fact("read from copies", read(levels.copy_samples, levels.copy_bytes),
+  page.fact("read from copies", samples_and_bytes(levels.copy_samples, levels.copy_bytes),
             {"samples_from_copy", "bytes_from_copy"});
-  page.fact("from the source", read(levels.source_samples, levels.source_bytes),
+  page.fact("from the source", samples_and_bytes(levels.source_samples, levels.source_bytes),
             {"samples_from_source", "bytes_from_source"});
   if (levels.repaired_samples > 0) {
     page.fact("repaired", base::counted(levels.repaired_samples, "sample"), {"repaired_samples"});
@@ -102,6 +103,15 @@ void write_warm(TextPage& page, const WarmData& warm) {
              "warm_looked_at_by"});
 }
 
+void write_what_caches_gave(TextPage& page, const CacheLevels& cache) {
+  page.fact("cached in memory", samples_and_bytes(cache.memory_samples, cache.memory_bytes),
+            {"samples_from_cache_memory", "bytes_from_cache_memory"});
+  page.fact("cached on disk", samples_and_bytes(cache.disk_samples, cache.disk_bytes),
+            {"samples_from_cache_disk", "bytes_from_cache_disk"});
+  page.fact("from other ranks", samples_and_bytes(cache.peer_samples, cache.peer_bytes),
+            {"samples_from_peers", "bytes_from_peers"});
+}
+
 }  // namespace
 
 void write_staging(TextPage& page, const RunReport& run) {
@@ -113,6 +123,10 @@ void write_staging(TextPage& page, const RunReport& run) {
   write_warm(page, run.facts.warm_data);
   write_both_accountings(page, run.facts);
   if (has_levels) write_where_read(page, *run.telemetry->levels);
+  const bool has_cache = run.telemetry && run.telemetry->cache;
+  if (has_cache && run.telemetry->cache->is_used()) {
+    write_what_caches_gave(page, *run.telemetry->cache);
+  }
 }
 
 void write_staging_lines(TextPage& page, const RunFacts& facts) {

@@ -130,6 +130,18 @@ TEST(ReportFile, MayLackTheCountersOfLaterVersions) {
   EXPECT_THAT(refusal(report), HasSubstr("/ranks/1/counters/skipped_samples: is missing"));
 }
 
+TEST(ReportFile, MayLackTheCountersOfCaches) {
+  Json report = valid();
+  EXPECT_TRUE(parse_report(report.dump(), "t.json").has_cache);
+  for (const char* later :
+       {"samples_from_peers", "samples_from_cache_disk", "samples_from_cache_memory",
+        "bytes_from_peers", "bytes_from_cache_disk", "bytes_from_cache_memory"}) {
+    report["ranks"][1]["counters"].erase(later);
+    EXPECT_FALSE(parse_report(report.dump(), "t.json").has_cache) << later;
+    EXPECT_TRUE(parse_report(report.dump(), "t.json").has_levels) << later;
+  }
+}
+
 TEST(ReportFile, CarriesADefinitionForEveryFigure) {
   const Json report = valid();
   const Json& rank = report["ranks"][0];
