@@ -1,6 +1,7 @@
 // Parsing of the "cache" section of a configuration.
 #include "staging/cache/cache_config.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,13 @@ const char* to_string(Policy policy) {
   return "";
 }
 
+nlohmann::json to_json(const CacheConfig& config) {
+  return {{"memory_bytes", config.memory_bytes},
+          {"disk_bytes", config.disk_bytes},
+          {"policy", to_string(config.policy)},
+          {"peers", config.peers == Peering::kAsk}};
+}
+
 CacheConfig parse_cache(const base::ObjectReader& section) {
   CacheConfig config;
   config.memory_bytes = section.optional<std::int64_t>(
@@ -49,7 +57,7 @@ CacheConfig parse_cache(const base::ObjectReader& section) {
       "known; lru: those drawn last; none: no sample");
   const bool asks = section.optional<bool>(
       "peers", true, "ranks share what they keep, over TCP; false: each keeps for itself alone");
-  config.peers = asks ? Peers::kAsk : Peers::kIgnore;
+  config.peers = asks ? Peering::kAsk : Peering::kIgnore;
   return config;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 
 #include "runner/base/object_reader.h"
 
@@ -17,14 +18,16 @@ enum class Policy {
 const char* to_string(Policy policy);
 
 /// Whether ranks give each other what they keep.
-enum class Peers { kAsk, kIgnore };
+enum class Peering { kAsk, kIgnore };
 
 struct CacheConfig {
   std::int64_t memory_bytes = 0, disk_bytes = 0;  ///< of a node, for encoded samples
   Policy policy = Policy::kNextUse;
-  Peers peers = Peers::kAsk;
+  Peering peers = Peering::kAsk;
   bool keeps() const { return policy != Policy::kNone && memory_bytes + disk_bytes > 0; }
 };
+
+nlohmann::json to_json(const CacheConfig& config);
 
 CacheConfig parse_cache(const base::ObjectReader& section);
 

@@ -10,12 +10,12 @@
 
 namespace cache {
 
+/// Later than any step.
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
 /// Steps count from the start of the training, over all epochs. Memory: 8 bytes a rank.
 class Schedule {
  public:
-  /// Later than any step.
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
   /// `first_slots`: by rank, its first slot of a pass; they rise. A step's slots are those of its
   /// passes, of `pass_slots` each.
   Schedule(staging::SampleOrder order, std::vector<std::int64_t> first_slots,

@@ -79,6 +79,7 @@ bool Store::add_to_memory(std::int64_t index, Entry& entry, std::vector<Move>& m
 }
 
 bool Store::has_place(std::int64_t size, std::int64_t next_use) const {
+  if (policy_ == Policy::kNextUse && next_use == kNever) return false;
   const std::int64_t rank =
       policy_ == Policy::kLru ? std::numeric_limits<std::int64_t>::min() : next_use;
   return who_gives_way(memory_, size, rank) || who_gives_way(disk_, size, rank);

@@ -16,6 +16,7 @@
 
 #include "staging/cache/cache_config.h"
 #include "staging/cache/disk_files.h"
+#include "staging/cache/schedule.h"
 #include "staging/dataset/remark.h"
 
 namespace cache {
@@ -29,9 +30,9 @@ enum class Level { kMemory, kDisk };
 /// Thread-safe. The samples of a level never have more bytes than its cap; beside them, each
 /// thread that calls put() may hold some that are on their way from memory to disk.
 ///
-/// With Policy::kNextUse a sample is kept if there is room, or if samples whose next use is later
-/// can make room, the latest first (Belady's rule). With kLru the least recently used make room.
-/// What leaves the memory goes to disk by the same rule.
+/// With Policy::kNextUse a sample is kept if it is used again and there is room, or samples whose
+/// next use is later can make room, the latest first (Belady's rule). With kLru the least recently
+/// used make room. What leaves the memory goes to disk by the same rule.
 class Store {
  public:
   /// `disk` may be null if there is no such level.

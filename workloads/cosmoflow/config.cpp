@@ -149,6 +149,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.model = parse_model(root.object("model", "the network"));
   config.data = parse_data(root.object("dataset", "where samples come from"));
   config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
+  config.cache = cache::parse_cache(root.object("cache", "training samples kept near"));
   const base::ObjectReader training = root.object("training", "how an update is made");
   parallel::parse_update_keys(training, config);
   config.arithmetic = parallel::parse_convolution_arithmetic(training);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runner/base/object_reader.h"
+#include "staging/cache/cache_config.h"
 #include "staging/staging_config.h"
 #include "workloads/cosmoflow/model.h"
 #include "workloads/nn/precision.h"
@@ -29,6 +30,7 @@ struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
+  cache::CacheConfig cache;
   nn::ScheduleConfig schedule;
   nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;

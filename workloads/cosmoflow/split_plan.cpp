@@ -81,6 +81,9 @@ runner::MemoryNeeds memory_of(const Config& config, const nn::Optimizer& optimiz
   needs.rank["input batches"] = samples * input.spatial_size() * input.channels *
                                 static_cast<std::int64_t>(sizeof(std::int16_t));
   needs.rank["decoded samples"] = config.data.cache_bytes;
+  if (config.cache.keeps()) {
+    needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
+  }
   return needs;
 }
 

@@ -34,6 +34,7 @@ UniverseData::UniverseData(const Config& config, const runner::Communicator& wor
                             .epochs = config.epochs,
                             .seed = seed,
                             .staging = config.staging,
+                            .cache = config.cache,
                             .group = share.group,
                             .groups = share.groups},
                            open_of(config, world), world, topology, clock),
@@ -52,8 +53,8 @@ void UniverseData::read(const dataset::Dataset& source, std::int64_t index, Univ
   if (cache != nullptr && cache->find(index, sample.universe)) return;
   const dataset::UniverseRegion region = source_region(share_.region, size_, sample.orientation);
   const bool is_whole = points(region) == size_ * size_ * size_;
-  count_read(
-      dataset::read_universe(source, index, shape_, is_whole ? nullptr : &region, sample.universe));
+  count_read(source, dataset::read_universe(source, index, shape_, is_whole ? nullptr : &region,
+                                            sample.universe));
   if (cache != nullptr) cache->keep(index, sample.universe);
 }
 
@@ -71,10 +72,10 @@ std::unique_ptr<UniverseBatches> UniverseData::training_batches(const parallel::
                               static_cast<std::uint64_t>(place.epoch),
                               static_cast<std::uint64_t>(place.index));
     sample.orientation = draw_orientation(random, config_.flips, config_.transposes);
-    read(*train(), place.index, cache, sample);
+    read(*train_in(place.epoch), place.index, cache, sample);
   };
   return std::make_unique<UniverseBatches>(threads_, static_cast<int>(config_.prefetch_batches),
-                                           batch_samples(split), first_batch(split, first_step),
+                                           batch_samples(split), begin_training(split, first_step),
                                            training_batch_count(split), fill);
 }
 

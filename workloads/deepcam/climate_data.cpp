@@ -19,15 +19,16 @@ parallel::SampleSets::Open open_of(const DataConfig& config, const dataset::Clim
 }  // namespace
 
 ClimateData::ClimateData(const DataConfig& config, const staging::StagingConfig& staging,
-                         std::int64_t global_batch_size, std::int64_t epochs, std::int64_t height,
-                         std::int64_t width, const runner::Communicator& world,
-                         const runner::Topology& topology, const base::Clock& clock, int threads,
-                         std::uint64_t seed)
+                         const cache::CacheConfig& cache, std::int64_t global_batch_size,
+                         std::int64_t epochs, std::int64_t height, std::int64_t width,
+                         const runner::Communicator& world, const runner::Topology& topology,
+                         const base::Clock& clock, int threads, std::uint64_t seed)
     : parallel::SampleSets({.read = config,
                             .global_batch_size = global_batch_size,
                             .epochs = epochs,
                             .seed = seed,
                             .staging = staging,
+                            .cache = cache,
                             .group = world.rank(),
                             .groups = world.size()},
                            open_of(config, {height, width}, world), world, topology, clock),
@@ -63,7 +64,7 @@ const dataset::ClimateStatistics& ClimateData::statistics() const {
 void ClimateData::read(const dataset::Dataset& source, std::int64_t index, ClimateCache& cache,
                        ClimateSlot& slot) {
   slot.fill(index, cache, [&](dataset::ClimateSample& sample) {
-    count_read(dataset::read_climate(source, index, shape_, sample));
+    count_read(source, dataset::read_climate(source, index, shape_, sample));
   });
 }
 
@@ -72,10 +73,10 @@ std::unique_ptr<ClimateBatches> ClimateData::training_batches(const parallel::Ba
   open();
   const auto fill = [this, split](std::int64_t batch, std::int64_t slot, ClimateSlot& into) {
     const parallel::SamplePlace place = training_place(split, batch, slot);
-    read(*train(), place.index, train_cache_, into);
+    read(*train_in(place.epoch), place.index, train_cache_, into);
   };
   return std::make_unique<ClimateBatches>(threads_, static_cast<int>(config_.prefetch_batches),
-                                          batch_samples(split), first_batch(split, first_step),
+                                          batch_samples(split), begin_training(split, first_step),
                                           training_batch_count(split), fill);
 }
 

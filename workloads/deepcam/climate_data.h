@@ -19,8 +19,8 @@ class ClimateData final : public parallel::SampleSets {
  public:
   /// Touches no file. world, topology and clock must outlive this object.
   ClimateData(const DataConfig& config, const staging::StagingConfig& staging,
-              std::int64_t global_batch_size, std::int64_t epochs, std::int64_t height,
-              std::int64_t width, const runner::Communicator& world,
+              const cache::CacheConfig& cache, std::int64_t global_batch_size, std::int64_t epochs,
+              std::int64_t height, std::int64_t width, const runner::Communicator& world,
               const runner::Topology& topology, const base::Clock& clock, int threads,
               std::uint64_t seed);
 

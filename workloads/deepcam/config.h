@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runner/base/object_reader.h"
+#include "staging/cache/cache_config.h"
 #include "staging/staging_config.h"
 #include "workloads/deepcam/data_config.h"
 #include "workloads/deepcam/model.h"
@@ -24,6 +25,7 @@ struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
+  cache::CacheConfig cache;
   nn::ScheduleConfig schedule;
   std::int64_t bn_group_ranks = 1;  ///< consecutive ranks that share statistics
   nn::Arithmetic arithmetic;

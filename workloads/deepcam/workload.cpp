@@ -112,9 +112,9 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
                                                 const runner::Surroundings& around) {
   const Config config = parse_config(run.reader);
   const auto data = std::make_shared<ClimateData>(
-      config.data, config.staging, config.global_batch_size, config.epochs, config.model.height,
-      config.model.width, around.world, around.topology, around.telemetry.clock(), around.threads,
-      run.seed);
+      config.data, config.staging, config.cache, config.global_batch_size, config.epochs,
+      config.model.height, config.model.width, around.world, around.topology,
+      around.telemetry.clock(), around.threads, run.seed);
   data->expect(parallel::ahead_of(run, around, memory_needs));
   return std::make_unique<DeepCam>(config, data, run, around);
 }
@@ -131,6 +131,9 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
   needs.rank["input batches"] = parallel::samples_ahead(config.data, training, place) *
                                 config.model.height * config.model.width * point_bytes;
   needs.rank["decoded samples"] = config.data.cache_bytes;
+  if (config.cache.keeps()) {
+    needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
+  }
   return needs;
 }
 

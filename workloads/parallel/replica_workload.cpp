@@ -91,7 +91,7 @@ void ReplicaWorkload::load_weights(const runner::StateReader& reader) {
 
 std::vector<std::string> ReplicaWorkload::keys_without_effect() const {
   // More epochs only append steps; if they changed the schedule, its own keys would differ too.
-  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs"};
+  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs", "/cache"};
 }
 
 }  // namespace parallel

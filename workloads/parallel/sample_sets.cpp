@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runner/agreed_error.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
@@ -116,14 +117,49 @@ nlohmann::json SampleSets::stage(const BatchSplit& split) {
                    chooses ? outlook() : staging::Outlook());
   staging_->copy();
   sources_ = {staging_->data(0), staging_->data(1)};
-  return staging_->is_under_way() ? nullptr : staging_->facts();
+  if (staging_->is_under_way()) return nullptr;
+  nlohmann::json facts = staging_->facts();
+  if (staging_->mode() == staging::StagingMode::kStream && config_.cache.keeps()) {
+    make_cache(split);
+    facts["cache"] = cache::to_json(config_.cache);
+  }
+  return facts;
 }
 
 nlohmann::json SampleSets::finish_staging(staging::Finish when) {
   return staging_->finish(when) ? staging_->facts() : nullptr;
 }
 
+void SampleSets::make_cache(const BatchSplit& split) {
+  if (split.ranks_per_sample > 1) {
+    throw runner::AgreedError(base::ExitCode::kUsage,
+                              fmt::format("/cache: caches hold whole samples, but {} ranks split "
+                                          "each; set memory_bytes and disk_bytes to 0",
+                                          split.ranks_per_sample));
+  }
+  std::vector<std::int64_t> first_slots;
+  for (const nn::PassSlice& slice : split.slices) first_slots.push_back(slice.first);
+  cache_ = cache::open_cache(
+      config_.cache, config_.staging.directory, sources_.train,
+      cache::Schedule(*order_, std::move(first_slots), split.pass_samples, config_.epochs),
+      staging::Place{world_, topology_, clock_});
+}
+
+SampleSets::Source SampleSets::train_in(std::int64_t epoch) const {
+  if (!cache_) return sources_.train;
+  return std::make_shared<cache::CachedDataset>(cache_, epoch);
+}
+
+void SampleSets::count_read(const dataset::Dataset& set, std::int64_t bytes) {
+  bytes_read_.fetch_add(bytes, std::memory_order_relaxed);
+  // The cache counts what goes through it.
+  const bool is_past_cache = &set == sources_.train.get() || &set == sources_.validation.get();
+  if (is_past_cache) read_.count_from_source(bytes);
+}
+
 void SampleSets::clean_up() {
+  if (cache_) world_.barrier();  // nobody asks this rank any more
+  cache_.reset();
   sources_ = {};
   if (staging_) staging_->leave();
   staging_.reset();
@@ -131,6 +167,11 @@ void SampleSets::clean_up() {
 
 std::int64_t SampleSets::first_batch(const BatchSplit& split, std::int64_t step) {
   return step * split.accumulation;
+}
+
+std::int64_t SampleSets::begin_training(const BatchSplit& split, std::int64_t first_step) const {
+  if (cache_) cache_->begin(first_step / steps_per_epoch());
+  return first_batch(split, first_step);
 }
 
 std::int64_t SampleSets::training_batch_count(const BatchSplit& split) const {
@@ -162,15 +203,19 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 }
 
 ReadCounts SampleSets::take_counts() {
-  const staging::LevelCounts read = read_.take();
+  staging::LevelCounts read = read_.take();
+  if (cache_) read += cache_->take_levels();
   const auto levels = staging_ ? staging_->take_levels() : std::nullopt;
-  return {read.source_bytes, staging_ ? staging_->take_copied_bytes() : 0, skipped_.take(),
+  return {bytes_read_.exchange(0), staging_ ? staging_->take_copied_bytes() : 0, skipped_.take(),
           flawed_.take(), levels.value_or(read)};
 }
 
 std::vector<std::string> SampleSets::take_remarks() {
   std::vector<std::string> remarks;
   if (staging_) remarks = staging_->take_remarks();
+  if (cache_) {
+    for (std::string& remark : cache_->take_remarks()) remarks.push_back(std::move(remark));
+  }
   flaw_.take_into(remarks);
   for (const Source& source : {sources_.train, sources_.validation}) {
     if (!source) continue;

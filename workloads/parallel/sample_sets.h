@@ -13,6 +13,8 @@
 
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
+#include "staging/cache/cache.h"
+#include "staging/cache/cache_config.h"
 #include "staging/dataset/remark.h"
 #include "staging/level_counts.h"
 #include "staging/sample_order.h"
@@ -32,6 +34,7 @@ struct SampleSetsConfig {
   std::int64_t epochs = 0;
   std::uint64_t seed = 0;
   staging::StagingConfig staging;
+  cache::CacheConfig cache = {};
   std::int64_t group = 0, groups = 1;  ///< the ranks of a group share the same samples
 };
 
@@ -72,6 +75,8 @@ class SampleSets : public Samples {
   /// The sets to read samples from: the originals, or after stage() the staged copies.
   const Source& train() const { return sources_.train; }
   const Source& validation() const { return sources_.validation; }
+  /// Where this rank reads what it draws in `epoch`: train(), or what the cache keeps of it.
+  Source train_in(std::int64_t epoch) const;
 
   nlohmann::json stage(const BatchSplit& split) override;
   nlohmann::json finish_staging(staging::Finish when) override;
@@ -81,6 +86,8 @@ class SampleSets : public Samples {
   /// A training batch is this rank's slice of one pass; batches are numbered from the start of the
   /// run. first_batch(): the first batch of update `step`.
   static std::int64_t first_batch(const BatchSplit& split, std::int64_t step);
+  /// Call before the batches from update `first_step` on are read; returns the first of them.
+  std::int64_t begin_training(const BatchSplit& split, std::int64_t first_step) const;
   std::int64_t training_batch_count(const BatchSplit& split) const;
   /// Samples of each training batch.
   std::int64_t batch_samples(const BatchSplit& split) const;
@@ -93,9 +100,9 @@ class SampleSets : public Samples {
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
 
-  /// Call at each reading of a sample from train() or validation(). Thread-safe, as are the
+  /// Call once a sample that is read from `set`, one of the above. Thread-safe, as are the
   /// following.
-  void count_read(std::int64_t bytes) { read_.count_from_source(bytes); }
+  void count_read(const dataset::Dataset& set, std::int64_t bytes);
   /// For a sample that does not decode. A sample counts once, as in count_flawed().
   void count_skipped(SampleSet set, std::int64_t index) { skipped_.count(set, index); }
   /// For a sample that decodes although its file has a flaw: "a.jpg: ...".
@@ -110,6 +117,7 @@ class SampleSets : public Samples {
   std::vector<staging::Wanted> wanted(const BatchSplit& split) const;
   staging::Outlook outlook() const;
   void learn(Need need);
+  void make_cache(const BatchSplit& split);
   void make_order(std::int64_t samples);
 
   const SampleSetsConfig config_;
@@ -121,7 +129,9 @@ class SampleSets : public Samples {
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
   std::optional<staging::Staging> staging_;
-  staging::LevelCounter read_;  ///< as if all were in the source
+  std::shared_ptr<cache::Cache> cache_;  ///< null: nothing is cached
+  staging::LevelCounter read_;           ///< past the cache, as if all were in the source
+  std::atomic<std::int64_t> bytes_read_{0};
   OddSamples skipped_, flawed_;
   dataset::Remark flaw_;
 };

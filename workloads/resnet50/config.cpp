@@ -75,6 +75,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.model = parse_model(root.object("model", "the network"));
   config.data = parse_data(root.object("dataset", "where samples come from"));
   config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
+  config.cache = cache::parse_cache(root.object("cache", "training samples kept near"));
   config.training = parse_training(root.object("training", "how an update is made"));
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));

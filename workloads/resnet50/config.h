@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runner/base/object_reader.h"
+#include "staging/cache/cache_config.h"
 #include "staging/staging_config.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
@@ -42,6 +43,7 @@ struct Config {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
+  cache::CacheConfig cache;
   TrainingConfig training;
   std::int64_t epochs = 0;
 };

@@ -19,6 +19,7 @@ ImageData::ImageData(const Config& config, const runner::Communicator& world,
            .epochs = config.epochs,
            .seed = seed,
            .staging = config.staging,
+           .cache = config.cache,
            .group = world.rank(),
            .groups = world.size()},
           [this](Sources& sources, Need need) { open_sets(sources, need); }, world, topology,
@@ -70,12 +71,11 @@ void ImageData::open_sets(Sources& sources, Need need) const {
   if (!sources.validation) sources.validation = open_validation_set(sources.train);
 }
 
-bool ImageData::decode(parallel::SampleSet set, std::int64_t index,
+bool ImageData::decode(SampleSet set, const dataset::Dataset& source, std::int64_t index,
                        const dataset::ChooseRegion& choose, dataset::Image& image) {
-  const dataset::Dataset& source = set == parallel::SampleSet::kTrain ? *train() : *validation();
   std::vector<std::byte> bytes;
   source.read(index, bytes);
-  count_read(static_cast<std::int64_t>(bytes.size()));
+  count_read(source, static_cast<std::int64_t>(bytes.size()));
   try {
     const std::string name = source.name(index);
     image = dataset::decode_region(bytes, name, choose);
@@ -106,7 +106,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
       return preprocess_.draw_region(height, width, random);
     };
     dataset::Image image;
-    if (!decode(parallel::SampleSet::kTrain, place.index, choose, image)) {
+    if (!decode(SampleSet::kTrain, *train_in(place.epoch), place.index, choose, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;
@@ -116,7 +116,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
   };
   return std::make_unique<staging::Prefetcher>(
       decode_threads_, static_cast<int>(config_.data.prefetch_batches), batch_samples(split),
-      preprocess_.sample_floats(), first_batch(split, first_step), training_batch_count(split),
+      preprocess_.sample_floats(), begin_training(split, first_step), training_batch_count(split),
       fill);
 }
 
@@ -125,8 +125,8 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
                                        std::int32_t& label) {
     const std::int64_t index = validation_place(batch_size, batch, slot).index;
     dataset::Image image;
-    if (index < 0 ||
-        !decode(parallel::SampleSet::kValidation, index, dataset::whole_image, image)) {
+    if (index < 0 || !decode(SampleSet::kValidation, *validation(), index, dataset::whole_image,
+                             image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;

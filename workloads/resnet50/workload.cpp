@@ -152,6 +152,9 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
       parallel::memory_needs(network, training, place, *make_optimizer(run));
   needs.rank["input batches"] = parallel::samples_ahead(config.data, training, place) *
                                 network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
+  if (config.cache.keeps()) {
+    needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
+  }
   return needs;
 }
 

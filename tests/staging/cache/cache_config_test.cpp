@@ -25,7 +25,7 @@ TEST(CacheConfig, KeepsNothingUnlessAsked) {
   const CacheConfig config = parsed(json::object());
   EXPECT_FALSE(config.keeps());
   EXPECT_EQ(config.policy, Policy::kNextUse);
-  EXPECT_EQ(config.peers, Peers::kAsk);
+  EXPECT_EQ(config.peers, Peering::kAsk);
 }
 
 TEST(CacheConfig, ReadsEveryKey) {
@@ -34,7 +34,7 @@ TEST(CacheConfig, ReadsEveryKey) {
   EXPECT_EQ(config.memory_bytes, 5);
   EXPECT_EQ(config.disk_bytes, 7);
   EXPECT_EQ(config.policy, Policy::kLru);
-  EXPECT_EQ(config.peers, Peers::kIgnore);
+  EXPECT_EQ(config.peers, Peering::kIgnore);
   EXPECT_TRUE(config.keeps());
   EXPECT_TRUE(parsed({{"disk_bytes", 1}}).keeps());
   EXPECT_FALSE(parsed({{"disk_bytes", 1}, {"policy", "none"}}).keeps());

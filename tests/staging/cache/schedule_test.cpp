@@ -24,7 +24,7 @@ struct Trial {
         if (rank < 0 || rank == rank_of(slot)) return step;
       }
     }
-    return Schedule::kNever;
+    return kNever;
   }
   const staging::SampleOrder order;
   const Schedule schedule;
@@ -59,7 +59,7 @@ TEST(Schedule, KnowsWhoDraws) {
 TEST(Schedule, LooksNotBeyondItsHorizonForOneRank) {
   // The second of two shards is never drawn by the rank of the first.
   const Schedule schedule(staging::SampleOrder(8, 2, 2, 1), {0, 1}, 2, 1'000'000'000);
-  EXPECT_EQ(schedule.next_draw_by(0, 7, 0), Schedule::kNever);
+  EXPECT_EQ(schedule.next_draw_by(0, 7, 0), kNever);
   EXPECT_LT(schedule.next_draw_by(1, 7, 0), 8);
 }
 

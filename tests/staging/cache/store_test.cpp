@@ -12,13 +12,13 @@
 #include <bit>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <list>
 #include <map>
 #include <thread>
 
 #include "runner/base/random.h"
 #include "runner/base/temporary_directory.h"
+#include "staging/cache/made_sample.h"
 #include "staging/hash.h"
 #include "staging/own_folder.h"
 #include "staging/staged_folder.h"
@@ -29,16 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-std::vector<std::byte> sample(std::int64_t index, std::int64_t size) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(static_cast<std::size_t>(index) * 31 + i * 7);
-  }
-  return bytes;
-}
 
 std::vector<int> random_uses(std::uint64_t seed, int ids, int length) {
   base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
@@ -160,7 +150,9 @@ TEST_F(StoreOnDisk, KeepsTheLastUsedIfToldTo) {
 TEST(Store, MakesRoomForNothingThatIsUsedLater) {
   Store store({.memory_bytes = 10}, Policy::kNextUse, nullptr);
   std::vector<std::byte> bytes;
-  EXPECT_TRUE(store.wants(kNever));
+  EXPECT_FALSE(store.wants(kNever));
+  EXPECT_FALSE(store.put(1, sample(1, 6), kNever));
+  EXPECT_TRUE(store.wants(kNever - 1));
   EXPECT_TRUE(store.put(1, sample(1, 6), 20));
   EXPECT_TRUE(store.put(2, sample(2, 4), 30));
   EXPECT_FALSE(store.put(3, sample(3, 5), 25)) << "4 bytes of a later one are not enough";

@@ -224,11 +224,13 @@ TEST(Memory, CountsBatchesAheadAndWhatIsKept) {
   json object = small_samples();
   object["dataset"]["prefetch_batches"] = 3;
   object["dataset"]["cache_bytes"] = 12'345;
+  object["cache"]["memory_bytes"] = 6'789;
   const base::ObjectReader reader(object, "small.json");
   const auto needs = memory_of(parse_config(reader), *make_optimizer(reader), on(2));
   // One sample on each of two ranks, four batches, counts of two bytes.
   EXPECT_EQ(needs.rank.at("input batches"), 4 * 16 * 16 * 16 * 4 * 2);
   EXPECT_EQ(needs.rank.at("decoded samples"), 12'345);
+  EXPECT_EQ(needs.rank.at("cached samples"), 6'789 / 2);
   EXPECT_EQ(needs.node.at("optimizer state"), needs.node.at("weights"));
 }
 

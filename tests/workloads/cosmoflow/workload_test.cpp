@@ -325,6 +325,47 @@ TEST_F(CosmoFlowWorkload, ReadsWhatItKeepsOnce) {
   EXPECT_LT(keeps.count(Counter::kBytesRead), reads.count(Counter::kBytesRead) / 2);
 }
 
+/// Caches in memory and on disk, with and without peers, that know the future and that do not.
+TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsThroughCaches) {
+  const auto train = [&](const json& cache) {
+    json config = random_config_of(universes_, "stream");
+    config["cache"] = cache;
+    Trial trial(world_, config);
+    trial.workload().train(3 * kStepsPerEpoch);
+    trial.workload().evaluate(nullptr);
+    std::vector<std::int64_t> counts;
+    for (const Counter counter :
+         {Counter::kSamplesFromSource, Counter::kSamplesFromMemory, Counter::kSamplesFromDisk,
+          Counter::kSamplesFromPeers, Counter::kBytesRead}) {
+      counts.push_back(sum_over_ranks(trial.count(counter)));
+    }
+    const std::uint64_t hash = trial.workload().replica_hash();
+    trial.workload().clean_up();
+    return std::pair(hash, counts);
+  };
+  const auto [expected, read] = train({{"policy", "none"}, {"memory_bytes", 1 << 30}});
+  EXPECT_EQ(read[1] + read[2] + read[3], 0);
+  for (const json& cache : {json{{"memory_bytes", 500'000}, {"disk_bytes", 500'000}},
+                            json{{"disk_bytes", 1 << 20}, {"peers", false}},
+                            json{{"memory_bytes", 1 << 20}, {"policy", "lru"}}}) {
+    SCOPED_TRACE(cache.dump());
+    const auto [hash, counts] = train(cache);
+    EXPECT_EQ(hash, expected);
+    EXPECT_LT(counts[0], read[0]);
+    EXPECT_EQ(counts[0] + counts[1] + counts[2] + counts[3], read[0]);
+    EXPECT_EQ(counts[4], read[4]);
+    EXPECT_EQ(counts[3] > 0, cache.value("peers", true) && world_.size() > 1);
+  }
+}
+
+TEST_F(CosmoFlowWorkload, CachesNoPartsOfSamples) {
+  if (splits_of(world_.size()).empty()) return;
+  json config = with_split(config_of(universes_, "stream"), splits_of(world_.size()).front());
+  config["cache"]["memory_bytes"] = 1 << 20;
+  EXPECT_THAT(base::thrown_message<base::Error>([&] { Trial trial(world_, config); }),
+              HasSubstr("/cache: caches hold whole samples"));
+}
+
 /// From a file with contiguous counts, a rank reads little more than its part.
 TEST_F(CosmoFlowWorkload, ReadsItsPartOfSharedSamples) {
   if (world_.size() != 2) return;

@@ -50,7 +50,8 @@ class ClimateDataOnRanks : public testing::Test {
   }
   std::string root() const { return folder_.path() + "/data"; }
   ClimateData data(std::int64_t height = kHeight) const {
-    return {config_, staging_, kBatch, kEpochs, height, kWidth, world_, topology_, clock_, 2, 5};
+    return {config_, staging_, {},        kBatch, kEpochs, height,
+            kWidth,  world_,   topology_, clock_, 2,       5};
   }
   parallel::BatchSplit split(std::int64_t passes = 2) const {
     parallel::DataParallelConfig config;

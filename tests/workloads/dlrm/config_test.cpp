@@ -220,6 +220,10 @@ TEST(DlrmConfig, RefusesEveryMisspeltKey) {
   }
 }
 
+TEST(DlrmConfig, HasNoCacheOfSamples) {
+  EXPECT_THAT(refusal("/cache/memory_bytes", 1), HasSubstr("small.json: /cache"));
+}
+
 TEST(DlrmConfig, IsTheBenchmarksWhereNothingIsSaid) {
   json object = small();
   for (const char* section : {"model", "optimizer"}) object.erase(section);

@@ -108,7 +108,7 @@ class Example final : public parallel::ReplicaWorkload {
       const std::int64_t index = index_of(static_cast<std::int64_t>(slot));
       if (index < 0) continue;  // an empty slot after the last sample; its input does not count
       source.read(index, bytes_);
-      sets_->count_read(static_cast<std::int64_t>(bytes_.size()));
+      sets_->count_read(source, static_cast<std::int64_t>(bytes_.size()));
       const Point point = decode(bytes_, source.name(index));
       input[kCoordinates * slot] = point.x;
       input[kCoordinates * slot + 1] = point.y;

@@ -193,8 +193,9 @@ TEST_F(SampleSetsOnRanks, GiveRanksOfAGroupTheSameValidationSamples) {
 
 TEST_F(SampleSetsOnRanks, CountWhatWasRead) {
   SampleSets sets(config_, open(), world_, topology_, clock_);
-  sets.count_read(3);
-  sets.count_read(4);
+  sets.open();
+  sets.count_read(*sets.train(), 3);
+  sets.count_read(*sets.validation(), 4);
   sets.count_skipped(SampleSet::kTrain, 5);
   const ReadCounts counts = sets.take_counts();
   EXPECT_EQ(counts.bytes, 7);
@@ -223,7 +224,7 @@ std::int64_t read_all(SampleSets& sets) {
   for (const SampleSets::Source& set : {sets.train(), sets.validation()}) {
     for (std::int64_t i = 0; i < set->size(); ++i) {
       set->read(i, bytes);
-      sets.count_read(std::ssize(bytes));
+      sets.count_read(*set, std::ssize(bytes));
     }
   }
   return sets.train()->size() + sets.validation()->size();
@@ -250,6 +251,57 @@ TEST_F(SampleSetsOnRanks, CountReadsByWhereTheSamplesAre) {
                   : (staging::LevelCounts{.copy_samples = read, .copy_bytes = read}));
     sets.clean_up();
   }
+}
+
+TEST_F(SampleSetsOnRanks, CountReadsByWhetherTheCacheHasTheSamples) {
+  config_.cache.memory_bytes = 2 * kTrain;
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  const BatchSplit split = this->split(1);
+  const nlohmann::json facts = sets.stage(split);
+  EXPECT_EQ(facts["cache"]["policy"], "next_use");
+  std::vector<std::byte> bytes;
+  const auto read = [&](const SampleSets::Source& set, std::int64_t index) {
+    set->read(index, bytes);
+    EXPECT_EQ(bytes, std::vector<std::byte>(1, static_cast<std::byte>(index)));
+    sets.count_read(*set, std::ssize(bytes));
+  };
+  std::int64_t reads = 0;
+  for (std::int64_t batch = sets.begin_training(split, 0); batch < sets.training_batch_count(split);
+       ++batch) {
+    for (std::int64_t slot = 0; slot < sets.batch_samples(split); ++slot, ++reads) {
+      const SamplePlace place = sets.training_place(split, batch, slot);
+      read(sets.train_in(place.epoch), place.index);
+    }
+    world_.barrier();
+  }
+  read(sets.validation(), 1);
+  const ReadCounts counts = sets.take_counts();
+  EXPECT_EQ(counts.bytes, reads + 1);
+  EXPECT_EQ(
+      counts.levels.source_samples + counts.levels.memory_samples + counts.levels.peer_samples,
+      reads + 1);
+  std::int64_t from_source = counts.levels.source_samples - 1;
+  world_.allreduce_sum(std::span(&from_source, 1));
+  // The two that the first epoch drops may be on their way to their home when it needs them.
+  EXPECT_LE(from_source, kTrain + 2);
+  EXPECT_GE(from_source, kTrain - 2);
+  EXPECT_EQ(sets.take_counts().levels, staging::LevelCounts());
+  sets.clean_up();
+}
+
+TEST_F(SampleSetsOnRanks, CacheNothingOfCopies) {
+  const base::TemporaryDirectory folder;  // of each rank alone
+  const runner::Communicator alone = world_.split(-1, 0);
+  const runner::Topology node = runner::discover_topology(alone);
+  config_.group = 0;
+  config_.groups = 1;
+  config_.cache.memory_bytes = kTrain;
+  config_.staging = {staging::StagingMode::kFull, folder.path().string()};
+  SampleSets sets(config_, open(), alone, node, clock_);
+  EXPECT_FALSE(
+      sets.stage(split_batch({.global_batch = config_.global_batch_size}, 1)).contains("cache"));
+  EXPECT_EQ(sets.train_in(1), sets.train());
+  sets.clean_up();
 }
 
 }  // namespace
