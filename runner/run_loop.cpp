@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "runner/agreed_error.h"
@@ -117,22 +118,22 @@ void Run::train_and_evaluate() {
 bool Run::stage() {
   run_.progress.enter("staging");
   run_.log.staging_start();
+  nlohmann::json facts;
   try {
     const telemetry::Scope scope(run_.doors.telemetry, telemetry::Subsystem::kStaging);
-    const nlohmann::json cached = run_.doors.look_at_data ? run_.doors.look_at_data() : nullptr;
-    run_.outcome.staging = run_.workload.stage();
-    if (!cached.is_null()) run_.outcome.staging["page_cache"] = cached;
+    if (run_.doors.look_at_data) run_.cached_data = run_.doors.look_at_data();
+    facts = run_.workload.stage();
     // Nobody can train until the last node is ready, so this wait counts as staging.
     run_.doors.world.barrier();
   } catch (const AgreedError& e) {
     if (e.code() != base::ExitCode::kStopped) throw;
     return control_.goes_on();
   }
-  run_.stages_meanwhile = run_.outcome.staging.is_null();
+  run_.stages_meanwhile = facts.is_null();
   if (run_.stages_meanwhile) {
     run_.doors.console.info("samples are copied while training");
   } else {
-    run_.log.staging_stop(run_.outcome.staging);
+    run_.staging_ended(std::move(facts));
   }
   add_remarks();
   return control_.goes_on();

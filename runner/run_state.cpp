@@ -22,14 +22,19 @@ double RunState::since_start_s() const {
          static_cast<double>(doors.telemetry.now_ns() - started_ns) / base::kNsPerSecond;
 }
 
+void RunState::staging_ended(nlohmann::json facts) {
+  if (!cached_data.is_null()) facts["page_cache"] = cached_data;
+  log.staging_stop(facts);
+  outcome.staging = std::move(facts);
+}
+
 void RunState::finish_staging(StagingEnd end_of_it) {
   if (!stages_meanwhile) return;
   const telemetry::Scope scope(doors.telemetry, telemetry::Subsystem::kStaging);
   nlohmann::json facts = workload.finish_staging(end_of_it);
   if (facts.is_null()) return;
   stages_meanwhile = false;
-  log.staging_stop(facts);
-  outcome.staging = std::move(facts);
+  staging_ended(std::move(facts));
 }
 
 bool RunState::end(RunStatus status, std::string reason) {

@@ -28,6 +28,8 @@ struct RunState {
   /// 0 if evaluations do not split epochs.
   std::int64_t steps_between_evaluations() const;
   double since_start_s() const;  ///< including the earlier parts of a resumed run
+  /// Logs the end of staging, with what cached_data has.
+  void staging_ended(nlohmann::json facts);
   /// Collective. Logs the end of a staging that goes on while training, once it is over.
   void finish_staging(StagingEnd end_of_it);
   /// Sets how the run ended; always returns false: the run is over.
@@ -42,6 +44,7 @@ struct RunState {
   RunProgress progress;
   RunPosition at;
   RunOutcome outcome;
+  nlohmann::json cached_data;     ///< what of the data was in memory when staging began, or null
   bool stages_meanwhile = false;  ///< staging goes on while training
   std::int64_t started_ns = 0;    ///< run_start on the telemetry's clock
 };

@@ -2,6 +2,7 @@
 // them, and assigns samples to batches and ranks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -17,8 +17,8 @@ struct BatchSplit;
 struct ReadCounts {
   std::int64_t bytes = 0, staged = 0;  ///< bytes read and bytes staged
   std::int64_t skipped = 0;            ///< samples that do not decode, each once
-  std::int64_t flawed = 0;             ///< samples that decode although the file has a flaw, each once
-  staging::LevelCounts levels = {};    ///< where the samples were
+  std::int64_t flawed = 0;  ///< samples that decode although the file has a flaw, each once
+  staging::LevelCounts levels = {};  ///< where the samples were
 };
 
 class Samples {

@@ -125,8 +125,8 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
                                        std::int32_t& label) {
     const std::int64_t index = validation_place(batch_size, batch, slot).index;
     dataset::Image image;
-    if (index < 0 || !decode(SampleSet::kValidation, *validation(), index, dataset::whole_image,
-                             image)) {
+    if (index < 0 ||
+        !decode(SampleSet::kValidation, *validation(), index, dataset::whole_image, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;
