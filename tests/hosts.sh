@@ -9,7 +9,7 @@
 #
 # Folders, from the environment:
 #   SERVED=FOLDER    the hosts read it from a server of its own, with such a link: a network file system (sshfs without
-#                    ssh; packages sshfs, openssh-sftp-server and socat)
+#                    ssh; packages sshfs, openssh-sftp-server and socat). SERVER_RATE limits its link in place of RATE
 #   PRIVATE=FOLDER   each host has another one there: FOLDER.host1 and so on
 #
 # On host1, Open MPI can start processes on the others: mpirun --host host1:1,host2:1
@@ -29,18 +29,18 @@ hold_namespaces() {
   until [[ $(namespaces $!) != "$(namespaces self)" ]]; do sleep 0.02; done
 }
 
-# NAME NUMBER PROCESS: links that host, which has the process's namespaces, to the switch.
+# NAME NUMBER PROCESS RATE: links that host, which has the process's namespaces, to the switch.
 lay_link() {
-  local host=$2 inside="nsenter -t $3 ${enter[*]}" in_switch="nsenter -t ${holders[0]} --net" end
+  local host=$2 limit=$4 inside="nsenter -t $3 ${enter[*]}" in_switch="nsenter -t ${holders[0]} --net" end
   $inside hostname "$1"
   $inside ip link add name net0 type veth peer name "port$host" netns "${holders[0]}"
   $in_switch ip link set "port$host" master switch up
   $inside ip address add "$network.$host/24" dev net0
   $inside ip link set net0 up
   $inside ip link set lo up
-  [[ $rate == unlimited ]] && return
+  [[ $limit == unlimited ]] && return
   for end in "$inside tc qdisc add dev net0" "$in_switch tc qdisc add dev port$host"; do
-    $end root tbf rate "$rate" burst 256kb latency 100ms
+    $end root tbf rate "$limit" burst 256kb latency 100ms
   done
 }
 
@@ -80,15 +80,15 @@ lay_network() {
   hold_namespaces
   nsenter -t "${holders[0]}" --net ip link add switch type bridge
   nsenter -t "${holders[0]}" --net ip link set switch up
-  lay_link host1 1 $$
+  lay_link host1 1 $$ "$rate"
   for ((host = 2; host <= count; ++host)); do
     hold_namespaces
-    lay_link "host$host" "$host" "${holders[-1]}"
+    lay_link "host$host" "$host" "${holders[-1]}" "$rate"
   done
   host_processes=("${holders[@]:1}")
   if [[ -n ${SERVED-} ]]; then
     hold_namespaces
-    lay_link $server 250 "${holders[-1]}"
+    lay_link $server 250 "${holders[-1]}" "${SERVER_RATE:-$rate}"
     serve "${holders[-1]}"
   fi
   lay_folders 1 $$
