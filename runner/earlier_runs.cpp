@@ -22,12 +22,15 @@ using Json = nlohmann::json;
 constexpr std::string_view kConfigEnding = ".config.json";
 constexpr std::string_view kTelemetryEnding = ".telemetry.json";
 
-/// Removes keys that affect neither the work of a step nor that of staging.
-Json work_of(Json config) {
+/// Removes keys that do not affect the work.
+Json work_of(Json config, Work work) {
   for (const char* key :
        {"seed", "epochs", "target", "submission", "results", "evaluation", "schedule", "optimizer",
         "clear_caches", "hang_timeout_s", "lost_timeout_s", "checkpoint"}) {
     config.erase(key);
+  }
+  if (work == Work::kSteps) {
+    for (const char* key : {"staging", "cache"}) config.erase(key);
   }
   return config;
 }
@@ -74,7 +77,7 @@ std::optional<EarlierRun> read(const std::string& telemetry_file, int ranks) {
 }  // namespace
 
 std::optional<EarlierRun> find_earlier_run(const std::string& folder, const Json& resolved,
-                                           int ranks) {
+                                           int ranks, Work work) {
   std::vector<std::pair<fs::file_time_type, std::string>> candidates;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -86,7 +89,7 @@ std::optional<EarlierRun> find_earlier_run(const std::string& folder, const Json
   std::sort(candidates.rbegin(), candidates.rend());
   for (const auto& [time, path] : candidates) {
     const std::optional<Json> config = read_config(path);
-    if (!config || work_of(*config) != work_of(resolved)) continue;
+    if (!config || work_of(*config, work) != work_of(resolved, work)) continue;
     const std::string stem = path.substr(0, path.size() - kConfigEnding.size());
     if (auto run = read(stem + std::string(kTelemetryEnding), ranks)) return run;
   }

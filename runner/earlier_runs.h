@@ -17,10 +17,17 @@ struct EarlierRun {
                             ///< of the time in steps
 };
 
+/// Of which an earlier run must have done the same.
+enum class Work {
+  kStepsAndStaging,
+  kSteps  ///< wherever their samples were: its staging_s and step_s tell nothing
+};
+
 /// The latest result in `folder` of the same work: on `ranks` ranks, and with a configuration that
 /// equals `resolved` except in keys that do not change the work, such as seed, epochs, target,
 /// submission and results. Skips results that cannot be read.
 std::optional<EarlierRun> find_earlier_run(const std::string& folder,
-                                           const nlohmann::json& resolved, int ranks);
+                                           const nlohmann::json& resolved, int ranks,
+                                           Work work = Work::kStepsAndStaging);
 
 }  // namespace runner

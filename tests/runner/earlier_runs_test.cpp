@@ -34,6 +34,15 @@ TEST_F(EarlierRuns, AreFoundUnderFormerNames) {
   EXPECT_FALSE(after_run_with({{"workload", "toy"}, {"staging", {{"mode", "node"}}}}, today));
 }
 
+TEST_F(EarlierRuns, MayHaveHadTheirSamplesElsewhereIfOnlyStepsMatter) {
+  const json streamed = {{"workload", "toy"}, {"staging", {{"mode", "stream"}}}};
+  const json copied = {{"workload", "toy"}, {"staging", {{"mode", "auto"}}}, {"cache", {{"x", 1}}}};
+  EXPECT_FALSE(after_run_with(streamed, copied));
+  const std::string folder = folder_.path().string();
+  EXPECT_TRUE(find_earlier_run(folder, copied, 1, Work::kSteps));
+  EXPECT_FALSE(find_earlier_run(folder, {{"workload", "other"}}, 1, Work::kSteps));
+}
+
 TEST_F(EarlierRuns, TellTheComputeTimeOfAStep) {
   const json config = {{"workload", "toy"}};
   EXPECT_DOUBLE_EQ(after_run_with(config, config)->compute_s, 0.18);

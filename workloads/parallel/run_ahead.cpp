@@ -31,8 +31,9 @@ RunAhead ahead_of(const runner::RunConfig& run, const runner::Surroundings& arou
   ahead.step_compute_s = [run, around] {
     double seconds = 0.0;
     if (around.world.rank() == 0) {
-      const auto earlier = runner::find_earlier_run(runner::results_folder(run),
-                                                    run.reader.resolved(), around.world.size());
+      const auto earlier =
+          runner::find_earlier_run(runner::results_folder(run), run.reader.resolved(),
+                                   around.world.size(), runner::Work::kSteps);
       if (earlier) seconds = earlier->compute_s;
     }
     return around.world.allreduce_max(seconds);
