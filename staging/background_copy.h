@@ -24,6 +24,7 @@ class BackgroundCopy {
   BackgroundCopy(const BackgroundCopy&) = delete;
   BackgroundCopy& operator=(const BackgroundCopy&) = delete;
 
+  const std::vector<Transfer>& transfers() const { return transfers_; }
   /// Whether nothing is going on any more.
   bool is_done() const { return is_done_; }
   /// Ends it, at the latest after the samples that are being read and the packs that are being

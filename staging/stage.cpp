@@ -148,7 +148,6 @@ bool Staging::goes_beside_training() const {
 void Staging::begin_beside(std::vector<Transfer> transfers) {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     for (const std::int64_t number : plans_[i].packs) staged_[i].data->expect(number);
-    stores_.push_back(transfers[i].store);
   }
   beside_.emplace(std::move(transfers), place_.clock);
 }
@@ -183,7 +182,7 @@ bool Staging::finish(Finish when) {
                       "are read from their source: {}",
                       base::host_name(), result.failure));
     }
-    const std::int64_t left = conclude(plans_[i], stores_[i], place_.topology);
+    const std::int64_t left = conclude(plans_[i], beside_->transfers()[i].store, place_.topology);
     set_facts(i, result.took_ns);
     staged_[i].facts.set_overlap(left, world, place_.topology);
   }

@@ -13,7 +13,6 @@
 #include "staging/background_copy.h"
 #include "staging/dataset/dataset.h"
 #include "staging/level_counts.h"
-#include "staging/pack_store.h"
 #include "staging/plan.h"
 #include "staging/staged_set.h"
 #include "staging/staging_config.h"
@@ -104,7 +103,6 @@ class Staging {
   std::vector<StagedSet> staged_;          ///< by set; empty: samples are read in place
   std::int64_t copied_bytes_ = 0;
   bool has_told_slow_nodes_ = false;
-  std::vector<PackStore> stores_;         ///< by set, of copying beside training
   std::optional<BackgroundCopy> beside_;  ///< its threads end before anything else
 };
 

@@ -2,17 +2,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
-#include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 #include "runner/base/strict_json.h"
 #include "runner/base/system_facts.h"
+#include "runner/together.h"
 #include "staging/cache/cache.h"
 #include "staging/own_folder.h"
 #include "staging/space.h"
@@ -20,24 +19,6 @@
 
 namespace cache {
 namespace {
-
-/// Collective. Runs `work`; if it fails on a rank, all throw AgreedError with its message.
-void together(const runner::Communicator& world, const std::function<void()>& work) {
-  std::string mine;
-  try {
-    work();
-  } catch (const base::Error& e) {
-    mine = e.what();
-  }
-  std::string all;
-  for (const std::string& message : world.gather(mine, 0)) {
-    if (!message.empty() && all.find(message) == std::string::npos) {
-      all += (all.empty() ? "" : "; ") + message;
-    }
-  }
-  all = world.broadcast(all, 0);
-  if (!all.empty()) throw runner::AgreedError(base::ExitCode::kSystem, all);
-}
 
 /// On a node's leader.
 void make_room(const std::string& directory, std::int64_t bytes) {
@@ -89,11 +70,9 @@ Shared join(Store& store, const Server::Limits& limits, const staging::Place& pl
   Shared shared;
   Secret secret{};
   const Reach reach = topology.node_count == 1 ? Reach::kThisHost : Reach::kNetwork;
-  together(world, [&] {
-    if (world.rank() == 0) secret = random_secret();
-  });
+  runner::on_rank_0(world, [&] { secret = random_secret(); });
   world.broadcast(std::as_writable_bytes(std::span(secret)), 0);
-  together(world, [&] {
+  runner::together(world, [&] {
     shared.server = std::make_unique<Server>(store, world.rank(), secret, reach, limits);
   });
   std::vector<PeerAddress> addresses;
@@ -114,10 +93,10 @@ std::shared_ptr<Cache> open_cache(const CacheConfig& config, const std::string& 
   const Caps caps = {config.memory_bytes / sharers, config.disk_bytes / sharers};
   std::unique_ptr<DiskFiles> files;
   if (config.disk_bytes > 0) {
-    together(world, [&] {
+    runner::together(world, [&] {
       if (topology.is_node_leader()) make_room(directory, config.disk_bytes);
     });
-    together(world, [&] { files = std::make_unique<DiskFiles>(directory); });
+    runner::together(world, [&] { files = std::make_unique<DiskFiles>(directory); });
   }
   auto store = std::make_unique<Store>(caps, config.policy, std::move(files));
   Shared shared;
