@@ -186,6 +186,9 @@ void Set::finish(const MemberRun& done) {
   if (is_final(done.end.status) && done.end.status != MemberStatus::kSuccess) {
     doors_.console.warn(
         fmt::format("run {} stays in the set as a failure: {}", attempt.member, done.end.reason));
+  } else if (done.end.status == MemberStatus::kNotStarted) {
+    doors_.console.warn(
+        fmt::format("run {} ended before its first epoch: {}", attempt.member, done.end.reason));
   }
   if (plan_.only) {
     only_document_ = done.document;

@@ -68,16 +68,19 @@ bool has_no_links(int error) {
 std::optional<std::string> read_created(const std::string& path) {
   constexpr int kLooks = 50;
   constexpr auto kBetween = std::chrono::milliseconds(20);
-  std::string text;
+  std::string text, problem;
   for (int look = 0; look < kLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(kBetween);
-    std::string problem;
+    problem.clear();
     auto read = read_text(path, problem);
-    if (!read && ::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
-    if (!read) throw SystemError(path + ": " + problem);
+    if (!read) {
+      if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
+      continue;  // it may have come between the two calls
+    }
     text = *std::move(read);
-    if (text.ends_with('\n')) break;
+    if (text.ends_with('\n')) return text;
+    std::this_thread::sleep_for(kBetween);
   }
+  if (!problem.empty()) throw SystemError(path + ": " + problem);
   return text;
 }
 

@@ -156,7 +156,9 @@ TEST_F(RunSetTest, RunsMembersAgainWhoseDataCouldNotBeStaged) {
   EXPECT_EQ(run.status, 8) << run.err;
   EXPECT_THAT(states(), ElementsAre("not_started", "not_started"));
   EXPECT_THAT(run.out, HasSubstr("toy.tar: cannot be opened"));
-  EXPECT_EQ(toy("run --runs 2 --only 1 " + failing).status, 3);
+  const Ended only = toy("run --runs 2 --only 1 " + failing);
+  EXPECT_EQ(only.status, 3);
+  EXPECT_THAT(only.err, HasSubstr("run 1 ended before its first epoch: toy.tar: cannot be opened"));
   EXPECT_TRUE(fs::exists(results("cut_off/result_1.txt")));
   EXPECT_EQ(summary()["members"][0]["attempts"], 2);
 }
@@ -276,7 +278,7 @@ TEST_F(RunSetTest, StartsInstancesOfSeveralRanksTogetherAndRatesThem) {
   }
   for (const Started& instance : instances) {
     const Ended ended = outside::wait(instance);
-    EXPECT_EQ(ended.status, 0) << ended.err;
+    ASSERT_EQ(ended.status, 0) << ended.err;
   }
   std::int64_t start_spread_ms = 0;
   const auto [first, last] = span_of_runs(results(), 3, start_spread_ms);

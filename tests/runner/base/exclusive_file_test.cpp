@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "runner/base/content.h"
@@ -79,6 +82,26 @@ TEST(CreateExclusively, LeavesWhatIsThereAndNothingBeside) {
   EXPECT_EQ(base::content(path), "old");
   EXPECT_EQ(base::content(path + "2"), "new");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
+}
+
+TEST(ReadCreated, FindsAFileThatComesMeanwhileOrNone) {
+  const base::TemporaryDirectory folder;
+  const std::string whole = folder.write("whole", "text\n");
+  const std::string path = (folder.path() / "a").string();
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) {
+      [[maybe_unused]] const bool came = ::link(whole.c_str(), path.c_str()) == 0;
+      ::unlink(path.c_str());
+    }
+  });
+  for (int look = 0; look < 20000; ++look) {
+    std::optional<std::string> found;
+    EXPECT_NO_THROW(found = base::read_created(path));
+    EXPECT_EQ(found.value_or("text\n"), "text\n");
+  }
+  ends = true;
+  other.join();
 }
 
 TEST(CreateExclusively, NamesWhatCannotBeCreated) {
