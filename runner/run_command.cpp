@@ -17,6 +17,7 @@
 #include "runner/dry_run.h"
 #include "runner/launch/advice.h"
 #include "runner/launch/shell_word.h"
+#include "runner/lost_launcher.h"
 #include "runner/placement.h"
 #include "runner/plan_check.h"
 #include "runner/rules_options.h"
@@ -180,6 +181,7 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
 ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
   if (options.dry_run) return dry_run(options, parts, world);
   StopSignals signals;
+  const LostLauncher lost_launcher;
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
   RunConfig config = *options.source->config;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kOnceMs = 1000;
 
 struct Kind {
-  int number;
+  int number;  ///< 0: no signal
   const char* name;
   int forced_at;  ///< this many end the process at once; 0: never
 };
@@ -25,7 +25,8 @@ constexpr std::array<Kind, kStopSignalCount> kKinds = {{{0, "", 0},
                                                         {SIGINT, "SIGINT", 2},
                                                         {SIGHUP, "SIGHUP", 0},
                                                         {SIGXCPU, "SIGXCPU", 0},
-                                                        {SIGQUIT, "SIGQUIT", 2}}};
+                                                        {SIGQUIT, "SIGQUIT", 2},
+                                                        {0, "the loss of its launcher", 0}}};
 
 struct Count {
   std::atomic<int> times{0};
@@ -100,6 +101,7 @@ StopSignals::StopSignals() {
   checkpoint_requested.store(false);
   install(SIGUSR1, remember_checkpoint);
   for (std::size_t i = 1; i < kKinds.size(); ++i) {
+    if (kKinds[i].number == 0) continue;
     install(kKinds[i].number, remember_stop, &before_[i]);
     const bool stays_ignored = kKinds[i].number == SIGHUP && before_[i].sa_handler == SIG_IGN;
     if (stays_ignored) sigaction(SIGHUP, &before_[i], nullptr);
@@ -108,7 +110,9 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   for (Count& seen : counts) seen.times.store(0);
-  for (std::size_t i = 1; i < kKinds.size(); ++i) sigaction(kKinds[i].number, &before_[i], nullptr);
+  for (std::size_t i = 1; i < kKinds.size(); ++i) {
+    if (kKinds[i].number != 0) sigaction(kKinds[i].number, &before_[i], nullptr);
+  }
   install(SIGUSR1, SIG_IGN);
   install(SIGUSR2, SIG_IGN);
 }
@@ -116,6 +120,10 @@ StopSignals::~StopSignals() {
 StopSignal StopSignals::requested() const { return first_counted(); }
 
 bool StopSignals::take_checkpoint_request() { return checkpoint_requested.exchange(false); }
+
+void tell_of_lost_launcher() {
+  counts[static_cast<std::size_t>(StopSignal::kLostLauncher)].times.store(1);
+}
 
 bool is_told_to_end() { return first_counted() != StopSignal::kNone; }
 

@@ -1,4 +1,5 @@
-// Signals to any rank that ask a run to end early or to save a checkpoint.
+// Signals to any rank, and the loss of its launcher, that ask a run to end early or to save a
+// checkpoint.
 #pragma once
 
 #include <array>
@@ -7,19 +8,20 @@
 
 namespace runner {
 
-/// The signal that asked for the end. If several did, the first in this order counts.
+/// What asked for the end. If several did, the first in this order counts.
 enum class StopSignal {
   kNone,
-  kSaveAndEnd,  ///< SIGUSR2: mpirun forwards it, and schedulers send it before a time limit
-  kTerminate,   ///< SIGTERM
-  kInterrupt,   ///< SIGINT
-  kHangUp,      ///< SIGHUP
-  kCpuTime,     ///< SIGXCPU
-  kQuit         ///< SIGQUIT: a user's Ctrl-\, or a script that kills by it
+  kSaveAndEnd,   ///< SIGUSR2: mpirun forwards it, and schedulers send it before a time limit
+  kTerminate,    ///< SIGTERM
+  kInterrupt,    ///< SIGINT
+  kHangUp,       ///< SIGHUP
+  kCpuTime,      ///< SIGXCPU
+  kQuit,         ///< SIGQUIT: a user's Ctrl-\, or a script that kills by it
+  kLostLauncher  ///< no signal: see LostLauncher
 };
-inline constexpr std::size_t kStopSignalCount = 7;
+inline constexpr std::size_t kStopSignalCount = 8;
 
-/// "SIGTERM"; "" for kNone.
+/// "SIGTERM", "the loss of its launcher"; "" for kNone.
 const char* to_string(StopSignal signal);
 
 /// While it lives, the signals above and SIGUSR1 are recorded instead of ending the process. Two of
@@ -46,5 +48,8 @@ class StopSignals {
 /// Whether a StopSignals of this process has recorded a stop. For long work outside the run loop;
 /// callable from any thread.
 bool is_told_to_end();
+
+/// Records kLostLauncher for the StopSignals that lives. Callable from any thread.
+void tell_of_lost_launcher();
 
 }  // namespace runner

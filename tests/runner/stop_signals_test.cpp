@@ -39,6 +39,15 @@ TEST(StopSignals, RememberEachSignalByItsName) {
   }
 }
 
+TEST(StopSignals, RememberTheLossOfALauncher) {
+  const StopSignals signals;
+  tell_of_lost_launcher();
+  EXPECT_EQ(to_string(signals.requested()), std::string("the loss of its launcher"));
+  EXPECT_TRUE(is_told_to_end());
+  raise(SIGTERM);
+  EXPECT_EQ(signals.requested(), StopSignal::kTerminate);
+}
+
 TEST(StopSignals, PutSavingBeforeEnding) {
   const StopSignals signals;
   raise(SIGTERM);
