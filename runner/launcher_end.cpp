@@ -1,5 +1,5 @@
-// A small process that outlives this one. After the fork it makes only system calls, as required in
-// a process with threads.
+// Who the parent is, and a small process that outlives this one. After the fork it makes only
+// system calls, as required in a process with threads.
 #include "runner/launcher_end.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
+#include <span>
 
 namespace runner {
 namespace {
@@ -22,7 +22,8 @@ using Name = std::array<char, 16>;
 
 /// Time for mpirun to exit by itself; if all nodes answer, it needs less than a second.
 constexpr int kByItselfMs = 4000, kLookEveryMs = 100;
-constexpr const char* kLaunchers[] = {"mpirun", "orterun", "mpiexec", "prterun"};
+constexpr std::array kLaunchers = {"mpirun", "orterun", "mpiexec", "prterun"};
+constexpr std::array kDaemons = {"orted", "prted"};
 
 using Path = std::array<char, 32>;
 Path comm_of(pid_t process) {
@@ -41,6 +42,11 @@ Name name_at(const Path& path) {
     name[static_cast<std::size_t>(size) - 1] = '\0';
   }
   return name;
+}
+
+bool is_one_of(const Name& name, std::span<const char* const> names) {
+  return std::ranges::any_of(names,
+                             [&](const char* one) { return std::strcmp(one, name.data()) == 0; });
 }
 
 /// Whether the process is gone within `time_ms`. A zombie still has a name; killing it is harmless.
@@ -65,14 +71,17 @@ bool ends_within(pid_t process, const Path& path, const Name& name, int time_ms)
 
 }  // namespace
 
+pid_t parent_launcher() noexcept {
+  const pid_t parent = ::getppid();
+  const Name name = name_at(comm_of(parent));
+  return is_one_of(name, kLaunchers) || is_one_of(name, kDaemons) ? parent : 0;
+}
+
 void kill_launcher_if_it_hangs() noexcept {
   const pid_t launcher = ::getppid();
   const Path path = comm_of(launcher);
   const Name name = name_at(path);
-  const bool is_launcher = std::any_of(std::begin(kLaunchers), std::end(kLaunchers), [&](auto one) {
-    return std::strcmp(one, name.data()) == 0;
-  });
-  if (!is_launcher) return;
+  if (!is_one_of(name, kLaunchers)) return;
   const auto descriptors = static_cast<int>(std::clamp(::sysconf(_SC_OPEN_MAX), 256L, 65536L));
   const pid_t between = ::fork();
   if (between == 0) {

@@ -1,7 +1,12 @@
-// Kills an mpirun that does not exit by itself.
+// The launcher whose child this process is: who it is, and the end of one that hangs.
 #pragma once
 
+#include <sys/types.h>
+
 namespace runner {
+
+/// The parent, if it is mpirun or its daemon on this host; 0: another process.
+pid_t parent_launcher() noexcept;
 
 /// If this process is a child of mpirun, forks a process that kills mpirun if it still runs a few
 /// seconds after this process ended. (mpirun waits minutes for its daemon on a lost node.) Call it

@@ -23,6 +23,7 @@
 #include "runner/launcher_end.h"
 #include "runner/longest_look.h"
 #include "runner/mailbox.h"
+#include "runner/mpi_calls.h"
 
 namespace runner {
 namespace {
@@ -46,6 +47,8 @@ constexpr std::size_t kMostSilent = 2;
 /// How long to wait for last words and reports when the main thread or a file system may be stuck.
 constexpr std::chrono::seconds kLastWordsTime(2);
 constexpr std::chrono::seconds kReportTime(1);
+/// A main thread that calls no MPI has this long to end by itself after its launcher is lost.
+constexpr double kAfterLastWordsS = 2.0;
 /// Rank 1 reports a silent rank 0; the others wait this long for it to do so.
 constexpr double kDeferenceS = 2.0;
 
@@ -109,6 +112,7 @@ class Watchdog::Watcher {
   void take(const Message& message);
   void send_state();
   void send_failure();
+  void check_launcher();
   void check_signal();
   std::string silent_text() const;
   std::string pause_text() const;
@@ -119,6 +123,7 @@ class Watchdog::Watcher {
   std::vector<Seen> all_seen() const;
 
   const int rank_, size_;
+  const pid_t launcher_ = parent_launcher();  ///< 0: unknown
   const WatchOptions options_;
   const base::Activity& activity_;
   Mailbox mailbox_;
@@ -127,6 +132,7 @@ class Watchdog::Watcher {
   double now_s_ = 0.0;  ///< the time during which this rank was able to watch
   std::uint64_t count_ = 0;
   double progress_at_s_ = 0.0, beat_at_s_ = 0.0;
+  double lost_at_s_ = -1.0;  ///< when the launcher was seen to be gone; negative: it is there
   double told_at_s_ = -1.0;  ///< when this rank was told to end; negative: not yet
   double pause_s_ = 0.0;     ///< the last long pause between two looks
   double paused_at_s_ = 0.0;
@@ -149,6 +155,7 @@ void Watchdog::Watcher::watch(const std::stop_token& stop) {
     pass_time();
     if (message) take(*message);
     send_failure();
+    check_launcher();
     check_signal();
     if (now_s_ - beat_at_s_ < beat_s_) continue;
     send_state();
@@ -219,6 +226,20 @@ void Watchdog::Watcher::send_failure() {
   const std::lock_guard lock(report_mutex_);
   if (!failure_.empty()) {
     mailbox_.send_to_root({Message::Kind::kFailure, own_state(), failure_});
+  }
+}
+
+/// Open MPI 4 ends the process itself (see LostLauncher). Open MPI 5 does so on the main thread, at
+/// its next call, and waits first (does_abort_wait()): last words are said here, and the process
+/// ends.
+void Watchdog::Watcher::check_launcher() {
+  if (launcher_ == 0 || (lost_at_s_ < 0 && ::getppid() == launcher_)) return;
+  if (lost_at_s_ < 0) {
+    lost_at_s_ = now_s_;
+    tell_of_lost_launcher();
+  }
+  if (does_abort_wait() && now_s_ - lost_at_s_ > options_.grace_s + kAfterLastWordsS) {
+    std::_Exit(static_cast<int>(base::ExitCode::kSystem));
   }
 }
 
