@@ -3,8 +3,8 @@
 
 namespace runner {
 
-/// When its launcher is gone, Open MPI ends a rank by _exit(), on a thread of its own and without a
-/// word. This program has an _exit() of its own, which is called instead: while a LostLauncher
+/// When its launcher is gone, Open MPI 4 ends a rank by _exit(), on a thread of its own and without
+/// a word. This program has an _exit() of its own, which is called instead: while a LostLauncher
 /// lives, it records StopSignal::kLostLauncher and waits until the run has saved what is to be
 /// saved and closed its log, that is, for the destructor or 30 seconds. Requires a StopSignals that
 /// lives longer. At most one instance at a time.
