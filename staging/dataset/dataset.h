@@ -69,14 +69,23 @@ struct Region {
 /// not decode completely. A JPEG with all its pixels may have stray bytes between its segments, or
 /// lack the end mark.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
-/// The part that is wanted of an image of this size.
-using ChooseRegion = std::function<Region(int height, int width)>;
+/// What is wanted of an image: a region, of which a JPEG's may be decoded at 1/2, 1/4 or 1/8 of its
+/// size, by means over squares of pixels that its transform (DCT) gives at less cost. Then top and
+/// left are rounded down, bottom and right up, to whole pixels of that size.
+struct View {
+  View(const Region& wanted, int factor = 1) : region(wanted), shrink(factor) {}
+  Region region;
+  int shrink;  ///< 1, 2, 4 or 8; has no effect on PNGs
+};
+/// The view that is wanted of an image of this size.
+using ChooseView = std::function<View(int height, int width)>;
 /// All of it.
 inline Region whole_image(int height, int width) { return {0, 0, height, width}; }
-/// The same pixels, but only those of a region, which takes less time; the whole file is checked
-/// all the same. Throws ShapeError for a region that is empty or not within the image.
-Image decode_region(const std::vector<std::byte>& bytes, const std::string& name,
-                    const ChooseRegion& choose);
+/// The same pixels, but only those of a view, which takes less time; the whole file is checked all
+/// the same. Throws ShapeError for a region that is empty or not within the image, or a factor that
+/// is none.
+Image decode_view(const std::vector<std::byte>& bytes, const std::string& name,
+                  const ChooseView& choose);
 /// Sets only height and width, from the header.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);
 

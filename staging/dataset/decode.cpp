@@ -10,7 +10,7 @@ namespace dataset {
 namespace {
 
 using Decoder = Image (*)(const std::vector<std::byte>& bytes, const std::string& name,
-                          const ChooseRegion& choose);
+                          const ChooseView& choose);
 
 Decoder decoder_of(const std::vector<std::byte>& bytes, const std::string& name) {
   const auto is = [&](std::size_t place, unsigned value) {
@@ -33,28 +33,36 @@ Image sized_image(std::int64_t height, std::int64_t width, const std::string& na
   return {static_cast<int>(height), static_cast<int>(width), {}, {}};
 }
 
-Region make_room(const ChooseRegion& choose, const std::string& name, Image& image) {
-  const Region region = choose(image.height, image.width);
+View view_of(const ChooseView& choose, const std::string& name, const Image& image) {
+  const View view = choose(image.height, image.width);
+  const Region& region = view.region;
   if (region.top < 0 || region.left < 0 || region.height < 1 || region.width < 1 ||
       region.height > image.height - region.top || region.width > image.width - region.left) {
     throw base::ShapeError(fmt::format(
         "{}: no region of {} x {} pixels at ({}, {}) in an image of {} x {}", name, region.height,
         region.width, region.top, region.left, image.height, image.width));
   }
+  if (view.shrink != 1 && view.shrink != 2 && view.shrink != 4 && view.shrink != 8) {
+    throw base::ShapeError(
+        fmt::format("{}: expected to shrink by 1, 2, 4 or 8, found {}", name, view.shrink));
+  }
+  return view;
+}
+
+void make_room(const Region& region, Image& image) {
   image.height = region.height;
   image.width = region.width;
   image.pixels.resize(std::size_t{3} * static_cast<std::size_t>(region.height) *
                       static_cast<std::size_t>(region.width));
-  return region;
 }
 
-Image decode_region(const std::vector<std::byte>& bytes, const std::string& name,
-                    const ChooseRegion& choose) {
+Image decode_view(const std::vector<std::byte>& bytes, const std::string& name,
+                  const ChooseView& choose) {
   return decoder_of(bytes, name)(bytes, name, choose);
 }
 
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name) {
-  return decode_region(bytes, name, whole_image);
+  return decode_view(bytes, name, whole_image);
 }
 
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name) {

@@ -66,6 +66,12 @@ class JpegDecoder {
     return true;
   }
 
+  /// Of images that are decoded from here on.
+  void shrink(int factor) {
+    info_.scale_num = 1;
+    info_.scale_denom = static_cast<unsigned>(factor);
+  }
+
   /// Room for a decoded row of the whole image.
   std::size_t row_bytes() const { return std::size_t{4} * info_.image_width; }
 
@@ -138,17 +144,27 @@ class JpegDecoder {
   JpegErrors errors_{};
 };
 
+Region shrunk(const View& view) {
+  const auto up = [&](int end) { return (end - 1) / view.shrink + 1; };
+  const Region& region = view.region;
+  const int top = region.top / view.shrink, left = region.left / view.shrink;
+  return {top, left, up(region.top + region.height) - top, up(region.left + region.width) - left};
+}
+
 }  // namespace
 
 Image decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name,
-                  const ChooseRegion& choose) {
+                  const ChooseView& choose) {
   JpegDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged JPEG header: {}", name, decoder.message()));
   }
   Image image = sized_image(decoder.info().image_height, decoder.info().image_width, name);
   if (!choose) return image;
-  const Region region = make_room(choose, name, image);
+  const View view = view_of(choose, name, image);
+  const Region region = shrunk(view);
+  make_room(region, image);
+  decoder.shrink(view.shrink);
   std::vector<std::uint8_t> row(decoder.row_bytes());
   if (!decoder.read_pixels(region, image.pixels.data(), row.data())) {
     throw base::DataError(fmt::format("{}: damaged JPEG data: {}", name, decoder.message()));

@@ -89,14 +89,15 @@ class PngDecoder {
 }  // namespace
 
 Image decode_png(const std::vector<std::byte>& bytes, const std::string& name,
-                 const ChooseRegion& choose) {
+                 const ChooseView& choose) {
   PngDecoder decoder(bytes);
   if (!decoder.read_header()) {
     throw base::DataError(fmt::format("{}: damaged PNG header: {}", name, decoder.message()));
   }
   Image image = sized_image(decoder.height(), decoder.width(), name);
   if (!choose) return image;
-  const Region region = make_room(choose, name, image);
+  const Region region = view_of(choose, name, image).region;
+  make_room(region, image);
   std::vector<std::uint8_t> all(
       static_cast<std::size_t>(decoder.height() * decoder.width() * kChannels));
   if (!decoder.read_pixels(all.data())) {

@@ -15,13 +15,14 @@ inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 27;
 /// Both throw DataError beginning with `name` for anything that does not decode completely. Without
 /// `choose` only the header is read: the image has no pixels.
 Image decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name,
-                  const ChooseRegion& choose);
+                  const ChooseView& choose);
 Image decode_png(const std::vector<std::byte>& bytes, const std::string& name,
-                 const ChooseRegion& choose);
+                 const ChooseView& choose);
 /// An image without pixels. Throws DataError beyond kMaxPixels.
 Image sized_image(std::int64_t height, std::int64_t width, const std::string& name);
-/// The region that `choose` wants of `image`, which becomes an image of that size. Throws
-/// ShapeError for one that is empty or not within the image.
-Region make_room(const ChooseRegion& choose, const std::string& name, Image& image);
+/// The view that `choose` wants of `image`, or throws ShapeError as decode_view() does.
+View view_of(const ChooseView& choose, const std::string& name, const Image& image);
+/// Makes `image` one of the region's size.
+void make_room(const Region& region, Image& image);
 
 }  // namespace dataset

@@ -43,6 +43,12 @@ void decode(const std::vector<std::byte>& bytes) {
     fuzz::require(header.height > 0 && header.width > 0 && header.pixels.empty());
     if (std::max(header.height, header.width) > kLargestSide) return;
     const dataset::Image image = dataset::decode_image(bytes, "fuzz");
+    for (const int shrink : {2, 8}) {
+      dataset::decode_view(bytes, "fuzz", [&](int height, int width) {
+        return dataset::View({height / 3, width / 3, height - height / 3, width - width / 3},
+                             shrink);
+      });
+    }
     fuzz::require(image.height == header.height && image.width == header.width);
     fuzz::require(std::ssize(image.pixels) == std::ptrdiff_t{3} * image.height * image.width);
     const dataset::Image again = dataset::decode_image(dataset::encode_png(image), "again");

@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -34,22 +35,44 @@ Files files_in(const std::string& folder) {
   return files;
 }
 
+/// The view that training draws at `number`.
+void draw(const Files& files, const resnet50::Preprocess& preprocess, std::uint64_t number,
+          std::vector<float>& out) {
+  const std::uint64_t at = number % files.size();
+  base::RandomStream random(1, base::Purpose::kAugment, number / files.size(), at);
+  const dataset::Image image = dataset::decode_view(files[at], "image", [&](int height, int width) {
+    return preprocess.draw_view(height, width, random);
+  });
+  preprocess.train(image, random, out);
+}
+
+/// The mean difference of scaled views from exact ones, absolute, in the style's values.
+double difference(const Files& files, const resnet50::Preprocess& scaled,
+                  const resnet50::Preprocess& exact) {
+  constexpr std::uint64_t kEpochs = 4;
+  std::vector<float> one(static_cast<std::size_t>(exact.sample_floats())), other(one.size());
+  double sum = 0.0;
+  for (std::uint64_t number = 0; number < kEpochs * files.size(); ++number) {
+    draw(files, scaled, number, one);
+    draw(files, exact, number, other);
+    for (std::size_t i = 0; i < one.size(); ++i) sum += std::abs(one[i] - other[i]);
+  }
+  return sum / static_cast<double>(kEpochs * files.size() * one.size());
+}
+
 /// An iteration is one image.
-void views(benchmark::State& state, const Files& files, resnet50::Style style) {
-  const resnet50::Preprocess preprocess(style, kImageSize);
+void views(benchmark::State& state, const Files& files, resnet50::Style style,
+           bool scaled_decoding) {
+  const resnet50::Preprocess exact(style, kImageSize);
+  const resnet50::Preprocess preprocess(style, kImageSize, 0, 0, scaled_decoding);
   std::vector<float> out(static_cast<std::size_t>(preprocess.sample_floats()));
   std::uint64_t drawn = 0;
   for (auto _ : state) {
-    const std::uint64_t at = drawn % files.size();
-    base::RandomStream random(1, base::Purpose::kAugment, drawn / files.size(), at);
-    const dataset::Image image = dataset::decode_region(
-        files[at], "image",
-        [&](int height, int width) { return preprocess.draw_region(height, width, random); });
-    preprocess.train(image, random, out);
+    draw(files, preprocess, drawn++, out);
     benchmark::DoNotOptimize(out.data());
-    ++drawn;
   }
   state.SetItemsProcessed(state.iterations());
+  if (scaled_decoding) state.counters["difference"] = difference(files, preprocess, exact);
 }
 
 }  // namespace
@@ -67,7 +90,8 @@ int main(int count, char** arguments) {
   }
   for (const auto& [name, style] : resnet50::style_choices()) {
     if (style == resnet50::Style::kCifar) continue;
-    benchmark::RegisterBenchmark(name.c_str(), views, files, style);
+    benchmark::RegisterBenchmark(name.c_str(), views, files, style, false);
+    benchmark::RegisterBenchmark((name + ", scaled").c_str(), views, files, style, true);
   }
   benchmark::RunSpecifiedBenchmarks();
 }

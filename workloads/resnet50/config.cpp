@@ -37,6 +37,13 @@ DataConfig parse_data(const base::ObjectReader& in) {
   if (data.preprocess != Style::kCifar && data.largest_shift != kUsualShift) {
     throw base::ConfigError(in.where("largest_shift") + ": only preprocess cifar shifts");
   }
+  data.scaled_decoding = in.optional<bool>(
+      "scaled_decoding", data.scaled_decoding,
+      "decode JPEGs for training at 1/2, 1/4 or 1/8 of their size where the crop stays at least "
+      "image_size: less work, other pixels");
+  if (data.scaled_decoding && data.preprocess == Style::kCifar) {
+    throw base::ConfigError(in.where("scaled_decoding") + ": preprocess cifar uses whole images");
+  }
   data.on_corrupt = in.choice<OnCorrupt>(
       "on_corrupt", OnCorrupt::kError, {{"error", OnCorrupt::kError}, {"skip", OnCorrupt::kSkip}},
       "error: end and name the file; skip: leave the slot empty and count it");

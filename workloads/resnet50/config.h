@@ -29,6 +29,7 @@ struct DataConfig : parallel::ReadKeys {
   Style preprocess = Style::kMlperf;
   std::int64_t evaluation_resize = 0;
   std::int64_t largest_shift = kUsualShift;  ///< pixels; only for Style::kCifar
+  bool scaled_decoding = false;
   OnCorrupt on_corrupt = OnCorrupt::kError;
 };
 

@@ -30,7 +30,7 @@ ImageData::ImageData(const Config& config, const runner::Communicator& world,
       seed_(seed),
       preprocess_(config.data.preprocess, static_cast<int>(config.model.image_size),
                   static_cast<int>(config.data.evaluation_resize),
-                  static_cast<int>(config.data.largest_shift)) {}
+                  static_cast<int>(config.data.largest_shift), config.data.scaled_decoding) {}
 
 ImageData::Source ImageData::open_listed(const std::string& path,
                                          const dataset::OpenOptions& options) const {
@@ -72,13 +72,13 @@ void ImageData::open_sets(Sources& sources, Need need) const {
 }
 
 bool ImageData::decode(SampleSet set, const dataset::Dataset& source, std::int64_t index,
-                       const dataset::ChooseRegion& choose, dataset::Image& image) {
+                       const dataset::ChooseView& choose, dataset::Image& image) {
   std::vector<std::byte> bytes;
   source.read(index, bytes);
   count_read(source, static_cast<std::int64_t>(bytes.size()));
   try {
     const std::string name = source.name(index);
-    image = dataset::decode_region(bytes, name, choose);
+    image = dataset::decode_view(bytes, name, choose);
     if (!image.flaw.empty()) {
       count_flawed(set, index,
                    fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
@@ -103,7 +103,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
                               static_cast<std::uint64_t>(place.epoch),
                               static_cast<std::uint64_t>(place.index));
     const auto choose = [&](int height, int width) {
-      return preprocess_.draw_region(height, width, random);
+      return preprocess_.draw_view(height, width, random);
     };
     dataset::Image image;
     if (!decode(SampleSet::kTrain, *train_in(place.epoch), place.index, choose, image)) {

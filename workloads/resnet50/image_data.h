@@ -34,7 +34,7 @@ class ImageData final : public parallel::SampleSets {
   /// Decodes the part that `choose` wants of sample `index` of `set`, read from `source`, into
   /// `image`. Returns false if it is corrupt and may be skipped.
   bool decode(SampleSet set, const dataset::Dataset& source, std::int64_t index,
-              const dataset::ChooseRegion& choose, dataset::Image& image);
+              const dataset::ChooseView& choose, dataset::Image& image);
   void open_sets(Sources& sources, Need need) const;
   Source open_listed(const std::string& path, const dataset::OpenOptions& options) const;
   Source open_validation_set(const Source& train) const;

@@ -57,12 +57,14 @@ std::vector<std::pair<std::string, Style>> style_choices() {
       {"mlperf", Style::kMlperf}, {"torchvision", Style::kTorchvision}, {"cifar", Style::kCifar}};
 }
 
-Preprocess::Preprocess(Style style, int image_size, int evaluation_resize, int largest_shift)
+Preprocess::Preprocess(Style style, int image_size, int evaluation_resize, int largest_shift,
+                       bool scaled_decoding)
     : style_(style),
       image_size_(image_size),
       evaluation_resize_(evaluation_resize == 0 ? default_resize(style, image_size)
                                                 : evaluation_resize),
-      largest_shift_(largest_shift) {
+      largest_shift_(largest_shift),
+      scaled_decoding_(scaled_decoding) {
   if (image_size_ < 1 || evaluation_resize_ < image_size_) {
     throw base::ConfigError(fmt::format(
         "preprocess: expected an image size of at least 1 and an evaluation resize of at least the "
@@ -96,6 +98,16 @@ Region Preprocess::draw_region(int height, int width, base::RandomStream& random
       break;
   }
   return {0, 0, height, width};
+}
+
+dataset::View Preprocess::draw_view(int height, int width, base::RandomStream& random) const {
+  const Region region = draw_region(height, width, random);
+  if (!scaled_decoding_ || style_ == Style::kCifar) return region;
+  int factor = 1;
+  for (const int larger : {2, 4, 8}) {
+    if (std::min(region.height, region.width) >= larger * image_size_) factor = larger;
+  }
+  return {region, factor};
 }
 
 void Preprocess::train(const dataset::Image& image, base::RandomStream& random,

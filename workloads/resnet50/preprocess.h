@@ -31,23 +31,26 @@ class Preprocess {
   /// side is scaled before the central S x S crop (S crops nothing from that side); 0: round(S *
   /// 256 / 224), and S for kCifar. largest_shift: only for kCifar. Throws ConfigError when
   /// evaluation_resize is below S, S is below 1, or the shift is not in 0 ... S.
+  /// scaled_decoding: see draw_view().
   Preprocess(Style style, int image_size, int evaluation_resize = 0,
-             int largest_shift = kUsualShift);
+             int largest_shift = kUsualShift, bool scaled_decoding = false);
 
   int image_size() const { return image_size_; }
   int evaluation_resize() const { return evaluation_resize_; }
   std::int64_t sample_floats() const { return std::int64_t{3} * image_size_ * image_size_; }
 
-  /// The part of an image of this size that an augmented view shows. `random` should be a stream of
-  /// (seed, kAugment, epoch, global sample index), so that the result does not depend on the rank.
-  Region draw_region(int height, int width, base::RandomStream& random) const;
-  /// An augmented view of that part, `image`; `random` as draw_region() left it.
+  /// The part of an image of this size that an augmented view shows; with scaled_decoding shrunk as
+  /// far as both its sides stay at least S. `random` should be a stream of (seed, kAugment, epoch,
+  /// global sample index), so that the result does not depend on the rank.
+  dataset::View draw_view(int height, int width, base::RandomStream& random) const;
+  /// An augmented view of that part, `image`; `random` as draw_view() left it.
   ///   out [3, S, S]. Throws ShapeError when `out` has another size.
   void train(const dataset::Image& image, base::RandomStream& random, std::span<float> out) const;
   /// The central view, without randomness.
   void evaluate(const dataset::Image& image, std::span<float> out) const;
 
  private:
+  Region draw_region(int height, int width, base::RandomStream& random) const;
   void check(const dataset::Image& image, std::span<float> out) const;
   void shift(const dataset::Image& image, base::RandomStream& random, std::span<float> out) const;
   void center(const dataset::Image& image, std::span<float> out) const;
@@ -55,6 +58,7 @@ class Preprocess {
 
   Style style_;
   int image_size_, evaluation_resize_, largest_shift_;
+  bool scaled_decoding_;
 };
 
 }  // namespace resnet50

@@ -38,6 +38,7 @@ void compare_model(const Config& config, Breaks& breaks) {
   breaks.expect("/model/image_size", reference.image_size, config.model.image_size);
   breaks.expect("/model/classes", reference.classes, config.model.classes);
   breaks.expect("/dataset/preprocess", name_of(Style::kMlperf), name_of(config.data.preprocess));
+  breaks.expect("/dataset/scaled_decoding", false, config.data.scaled_decoding);
   constexpr double kSmoothing = 0.1;
   const double smoothing = config.training.label_smoothing;
   if (smoothing != 0.0 && smoothing != kSmoothing) {

@@ -67,7 +67,7 @@ void expect_regions(const std::vector<std::byte>& bytes, int regions, std::uint3
     Region region{0, 0, draw(1, whole.height), draw(1, whole.width)};
     region.top = draw(0, whole.height - region.height);
     region.left = draw(0, whole.width - region.width);
-    const Image part = decode_region(bytes, "part", [&](int height, int width) {
+    const Image part = decode_view(bytes, "part", [&](int height, int width) {
       EXPECT_EQ(height, whole.height);
       EXPECT_EQ(width, whole.width);
       return region;
@@ -104,16 +104,84 @@ TEST(DecodeRegion, HasThePixelsOfTheWholeImage) {
   }
 }
 
+TEST(DecodeView, ShrinksRegionsToThePixelsOfTheShrunkWhole) {
+  std::mt19937 random(5);
+  const auto draw = [&random](int most) {
+    return static_cast<int>(random() % static_cast<std::uint32_t>(most + 1));
+  };
+  constexpr int kRegions = 40;
+  for (const auto& [height, width] : {std::pair{1, 1}, {37, 53}, {128, 160}, {201, 303}}) {
+    const Image image = noisy_image(height, width, 9);
+    for (const auto& [columns, rows] : {std::pair{1, 1}, {2, 1}, {2, 2}, {4, 1}}) {
+      JpegForm form;
+      form.luma_columns = columns;
+      form.luma_rows = rows;
+      const auto bytes = make_jpeg(image.pixels, height, width, 3, form);
+      for (const int shrink : {2, 4, 8}) {
+        const auto whole = decode_view(
+            bytes, "whole", [&](int h, int w) { return View(whole_image(h, w), shrink); });
+        ASSERT_EQ(whole.height, (height + shrink - 1) / shrink);
+        ASSERT_EQ(whole.width, (width + shrink - 1) / shrink);
+        for (int i = 0; i < kRegions; ++i) {
+          const int top = draw(height - 1), left = draw(width - 1);
+          const int bottom = top + 1 + draw(height - 1 - top);
+          const int right = left + 1 + draw(width - 1 - left);
+          const Image part = decode_view(bytes, "part", [&](int, int) {
+            return View({top, left, bottom - top, right - left}, shrink);
+          });
+          const int from_top = top / shrink, from_left = left / shrink;
+          const Region small{from_top, from_left, (bottom + shrink - 1) / shrink - from_top,
+                             (right + shrink - 1) / shrink - from_left};
+          ASSERT_EQ(part.height, small.height);
+          ASSERT_EQ(part.width, small.width);
+          ASSERT_EQ(part.pixels, part_of(whole, small).pixels)
+              << height << " x " << width << ", luma " << columns << " x " << rows << ", shrink "
+              << shrink << ": " << top << ' ' << left << ' ' << bottom << ' ' << right;
+        }
+      }
+    }
+  }
+}
+
+TEST(DecodeView, ShrinksToAboutTheMeansOfSquares) {
+  const int height = 64, width = 96;
+  const auto bytes = make_jpeg(smooth_image(height, width).pixels, height, width, 3, {});
+  const Image whole = decode_image(bytes, "whole");
+  for (const int shrink : {2, 4, 8}) {
+    const Image small =
+        decode_view(bytes, "small", [&](int h, int w) { return View(whole_image(h, w), shrink); });
+    Image means{height / shrink, width / shrink, {}, {}};
+    for (int y = 0; y < means.height; ++y) {
+      for (int i = 0; i < 3 * means.width; ++i) {
+        int sum = 0;
+        for (int k = 0; k < shrink * shrink; ++k) {
+          const int row = y * shrink + k / shrink, column = i / 3 * shrink + k % shrink;
+          sum += whole.pixels[static_cast<std::size_t>(3 * (row * width + column) + i % 3)];
+        }
+        means.pixels.push_back(static_cast<std::uint8_t>(sum / (shrink * shrink)));
+      }
+    }
+    EXPECT_LE(worst_difference(small, means), 6) << shrink;
+  }
+}
+
+TEST(DecodeView, ShrinksNoPng) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const Image same =
+      decode_view(encode_png(image), "a", [](int h, int w) { return View(whole_image(h, w), 4); });
+  EXPECT_EQ(worst_difference(same, image), 0);
+}
+
 TEST(DecodeRegion, ChecksTheWholeFile) {
   const Image image = noisy_image(64, 64, 3);
   const auto top = [](int, int width) { return Region{0, 0, 8, width}; };
   const auto bottom = [](int height, int width) { return Region{height - 8, 0, 8, width}; };
   for (const bool progressive : {false, true}) {
     const auto bytes = make_jpeg(image.pixels, 64, 64, 3, {.progressive = progressive});
-    EXPECT_EQ(decode_region(bytes, "a", top).height, 8);
+    EXPECT_EQ(decode_view(bytes, "a", top).height, 8);
     const std::vector<std::byte> half(bytes.begin(), bytes.begin() + std::ssize(bytes) / 2);
-    for (const ChooseRegion& choose : {ChooseRegion(top), ChooseRegion(bottom)}) {
-      EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_region(half, "a", choose); }),
+    for (const ChooseView& choose : {ChooseView(top), ChooseView(bottom)}) {
+      EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_view(half, "a", choose); }),
                   HasSubstr("a: damaged JPEG data"));
     }
   }
@@ -127,7 +195,13 @@ TEST(DecodeRegion, RefusesWhatIsNotWithinTheImage) {
                               {0, 5, 1, 2},
                               {0, 0, 4, -1},
                               {2147483647, 0, 2147483647, 1}}) {
-    EXPECT_THROW(decode_region(bytes, "a", [&](int, int) { return region; }), base::ShapeError);
+    EXPECT_THROW(decode_view(bytes, "a", [&](int, int) { return region; }), base::ShapeError);
+  }
+  for (const int factor : {0, -1, 3, 16}) {
+    const auto choose = [&](int height, int width) {
+      return View(whole_image(height, width), factor);
+    };
+    EXPECT_THROW(decode_view(bytes, "a", choose), base::ShapeError);
   }
 }
 

@@ -135,6 +135,15 @@ TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
                    .training.arithmetic.winograd_gradients);
 }
 
+TEST(Resnet50Config, ScalesDecodingOnlyOfCrops) {
+  json object = small();
+  EXPECT_EQ(resolved(object)["dataset"]["scaled_decoding"], false);
+  object["dataset"]["scaled_decoding"] = true;
+  EXPECT_EQ(resolved(object)["dataset"]["scaled_decoding"], true);
+  object["dataset"]["preprocess"] = "cifar";
+  EXPECT_FALSE(is_taken(object, "scaled_decoding with whole images"));
+}
+
 TEST(Resnet50Config, KnowsWhatIsMadeAgain) {
   json config = small();
   const auto recompute = [&] {

@@ -34,8 +34,9 @@ dataset::Image cut(const dataset::Image& image, const Region& region) {
 /// An augmented view of a whole image.
 void train(const Preprocess& preprocess, const dataset::Image& image, base::RandomStream& random,
            std::span<float> out) {
-  const Region region = preprocess.draw_region(image.height, image.width, random);
-  preprocess.train(cut(image, region), random, out);
+  const dataset::View view = preprocess.draw_view(image.height, image.width, random);
+  EXPECT_EQ(view.shrink, 1);
+  preprocess.train(cut(image, view.region), random, out);
 }
 
 dataset::Image unique_image(int side) {
@@ -75,6 +76,26 @@ TEST(Preprocess, ChoosesTheReferencesResizeUnlessTold) {
   EXPECT_EQ(Preprocess(Style::kCifar, 32).evaluation_resize(), 32);
   EXPECT_THROW(Preprocess(Style::kMlperf, 32, 31), base::ConfigError);
   EXPECT_THROW(Preprocess(Style::kMlperf, 0), base::ConfigError);
+}
+
+TEST(Preprocess, ShrinksCropsThatStayLargeEnoughWhereTold) {
+  constexpr int kSize = 16, kDraws = 1000;
+  std::set<int> factors;
+  for (const Style style : {Style::kMlperf, Style::kTorchvision}) {
+    const Preprocess exact(style, kSize), scaled(style, kSize, 0, kUsualShift, true);
+    for (int draw = 0; draw < kDraws; ++draw) {
+      auto random = stream(draw), again = stream(draw);
+      const int height = draw % 2 == 0 ? 70 : 180;
+      const dataset::View view = scaled.draw_view(height, 190, random);
+      EXPECT_EQ(view.region, exact.draw_view(height, 190, again).region);
+      EXPECT_EQ(random.uniform(), again.uniform());
+      const int side = std::min(view.region.height, view.region.width);
+      const int largest = side >= 8 * kSize ? 8 : side >= 4 * kSize ? 4 : side >= 2 * kSize ? 2 : 1;
+      EXPECT_EQ(view.shrink, largest);
+      factors.insert(view.shrink);
+    }
+  }
+  EXPECT_EQ(factors, (std::set{1, 2, 4, 8}));
 }
 
 TEST(Preprocess, EvaluatesAnImageOfTheRightSizeUnchanged) {

@@ -49,6 +49,8 @@ TEST(ResNet50RuleBreaks, TellWhatIsNotTheReferences) {
   EXPECT_THAT(breaks_of("/model/classes", 10), ElementsAre("/model/classes: must be 1000, got 10"));
   EXPECT_THAT(breaks_of("/dataset/preprocess", "torchvision"),
               ElementsAre("/dataset/preprocess: must be mlperf, got torchvision"));
+  EXPECT_THAT(breaks_of("/dataset/scaled_decoding", true),
+              ElementsAre("/dataset/scaled_decoding: must be false, got true"));
   EXPECT_THAT(breaks_of("/training/label_smoothing", 0.2),
               ElementsAre("/training/label_smoothing: must be 0 or 0.1, got 0.2"));
 }
