@@ -18,10 +18,10 @@ groups[analysis]="
 groups[build]="${groups[analysis]}
   pkg-config libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
-  libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
+  libjpeg62-turbo-dev libpng-dev zlib1g-dev libzstd-dev liblz4-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
-  slurm-wlm munge mpich shellcheck zsh groff sshfs openssh-sftp-server socat rsync"
+  slurm-wlm munge mpich shellcheck zsh groff sshfs openssh-sftp-server socat rsync zstd lz4"
 # To compare with the reference framework and scikit-learn. Tests that need them are skipped without them.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # The tools that files of configs/integrations are for, and what makes Debian packages. Tests skip those that are absent.

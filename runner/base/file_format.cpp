@@ -37,6 +37,7 @@ constexpr Signature kSignatures[] = {
     {"BZh"sv, "a bzip2 file"},
     {"\xfd\x37zXZ"sv, "an xz file"},
     {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+    {"\x04\x22\x4d\x18"sv, "an lz4 file"},
     {"\x93NUMPY"sv, "a NumPy array"},
     {"\x80\x02"sv, "a Python pickle"},
     {"PAR1"sv, "a Parquet file"},

@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "staging/dataset/expand.h"
 #include "staging/dataset/h5_array.h"
 #include "staging/dataset/h5_numbers.h"
+#include "staging/dataset/listing.h"
 
 namespace dataset {
 namespace {
@@ -144,14 +146,26 @@ std::vector<std::byte> encode_climate(const ClimateSample& sample) {
 
 void decode_climate_into(std::span<const std::byte> bytes, const ClimateShape& shape,
                          const std::string& name, ClimateSample& out) {
-  H5Memory memory(bytes, name);
-  decode_from(memory, shape, name, out);
+  if (compression_of(bytes) == Compression::kNone) {
+    H5Memory memory(bytes, name);
+    return decode_from(memory, shape, name, out);
+  }
+  const auto most_bytes =
+      most_file_bytes(values_of(shape) * static_cast<std::int64_t>(sizeof(double)));
+  const std::vector<std::byte> expanded = expand(bytes, most_bytes, name);
+  const std::string expanded_name = name + " (expanded)";
+  H5Memory memory(expanded, expanded_name);
+  decode_from(memory, shape, expanded_name, out);
 }
 
 std::int64_t read_climate_into(const File& file, const ClimateShape& shape, ClimateSample& out) {
   H5FileParts parts(file);
-  decode_from(parts, shape, file.path(), out);
-  return parts.bytes_read();
+  if (compression_of(parts.head()) == Compression::kNone) {
+    decode_from(parts, shape, file.path(), out);
+    return parts.bytes_read();
+  }
+  decode_climate_into(read_rest(file, parts.head()), shape, file.path(), out);
+  return file.size();
 }
 
 }  // namespace dataset

@@ -40,9 +40,10 @@ std::int64_t values_of(const ClimateShape& shape);
 std::vector<std::byte> encode_climate(const ClimateSample& sample);
 
 /// Decodes into `out`, reusing its memory. Values may be float32 or float64, labels any integers or
-/// floating-point numbers, in either byte order, contiguous or chunked. Thread-safe. Throws
-/// DataError beginning with `name` for damage, another shape than `shape`, other types, values that
-/// are not finite in float32, and labels other than 0, 1 and 2.
+/// floating-point numbers, in either byte order, contiguous or chunked. The file may be compressed
+/// (expand.h). Thread-safe. Throws DataError beginning with `name` for damage, expanded content
+/// beyond most_file_bytes(), another shape than `shape`, other types, values that are not finite in
+/// float32, and labels other than 0, 1 and 2.
 void decode_climate_into(std::span<const std::byte> bytes, const ClimateShape& shape,
                          const std::string& name, ClimateSample& out);
 

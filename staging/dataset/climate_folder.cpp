@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "staging/dataset/expand.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/flat_folder.h"
 #include "staging/dataset/h5_calls.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::string_view kBegin = "data-", kEnd = ".h5";
 
-bool is_climate_sample(std::string_view file) {
+bool is_climate_sample(std::string_view name) {
+  const std::string_view file = without_compression(name);
   return file.size() >= kBegin.size() + kEnd.size() && file.starts_with(kBegin) &&
          file.ends_with(kEnd);
 }
@@ -23,8 +25,10 @@ bool is_climate_sample(std::string_view file) {
 }  // namespace
 
 Listing list_climate(const std::string& path, base::Activity* activity) {
-  return list_flat_folder(path, {is_climate_sample, "sample files (data-*.h5)", Others::kIgnored},
-                          activity);
+  return list_flat_folder(
+      path,
+      {is_climate_sample, "sample files (data-*.h5, also in .gz, .zst, .lz4)", Others::kIgnored},
+      activity);
 }
 
 std::unique_ptr<Dataset> open_climate(Listing listing) {

@@ -12,9 +12,10 @@
 
 namespace dataset {
 
-/// The samples of a folder, data-*.h5, in byte order of their file names. Other files, such as
-/// stats.h5, are ignored. `activity`, if given, is notified of every file. Throws DataError naming
-/// the folder when it cannot be listed or has no samples.
+/// The samples of a folder, data-*.h5, or compressed data-*.h5.gz, .zst or .lz4, in the order of
+/// list_flat_folder(). Other files, such as stats.h5, are ignored. `activity`, if given, is
+/// notified of every file. Throws DataError naming the folder when it cannot be listed, has no
+/// samples, or has one twice.
 Listing list_climate(const std::string& path, base::Activity* activity = nullptr);
 
 /// Opens the listed samples, all with label 0 and the class "". Must be called by the thread that

@@ -10,7 +10,7 @@
 
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
-#include "staging/dataset/gzip.h"
+#include "staging/dataset/expand.h"
 
 namespace dataset {
 namespace {
@@ -108,7 +108,7 @@ std::string other_form(const File& file) {
            "makes records of it (github.com/facebookresearch/dlrm: data_utils.py, then "
            "data_loader_terabyte.py)";
   }
-  if (is_gzip(std::as_bytes(std::span<const char>(head)))) {
+  if (compression_of(std::as_bytes(std::span<const char>(head))) == Compression::kGzip) {
     return "a gzip file, as Criteo publishes its text; expand it, and make records of the text";
   }
   if (head.starts_with(kArrays) || head.starts_with(kZip)) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -84,6 +85,13 @@ void File::read(std::int64_t offset, std::span<std::byte> out) const {
     throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends after {}",
                                       path_, offset, out.size(), got));
   }
+}
+
+std::vector<std::byte> read_rest(const File& file, std::span<const std::byte> head) {
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.resize(std::max(head.size(), static_cast<std::size_t>(file.size())));
+  file.read(std::ssize(head), std::span(bytes).subspan(head.size()));
+  return bytes;
 }
 
 std::string change_remark(const std::string& path) {

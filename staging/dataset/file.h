@@ -35,6 +35,9 @@ class File {
   std::int64_t size_ = 0, mtime_ns_ = 0;
 };
 
+/// All of the file, of which the first bytes were read: `head`. Throws as File::read().
+std::vector<std::byte> read_rest(const File& file, std::span<const std::byte> head);
+
 /// What people should know about a file that somebody writes to while it is used.
 std::string change_remark(const std::string& path);
 

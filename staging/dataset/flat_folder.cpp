@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "runner/base/error.h"
 #include "runner/base/printable.h"
+#include "staging/dataset/expand.h"
 
 namespace dataset {
 namespace {
@@ -36,6 +38,24 @@ void walk(const FlatFolder& folder, Listing& listing, std::string& other,
   }
 }
 
+/// The sample's name without the ending of a compressed file.
+std::string_view sample_name(const Listing& listing, const Listing::Sample& sample) {
+  return without_compression(listing.names.data() + sample.position);
+}
+
+/// Tools that compress often leave the plain file.
+void require_once(const Listing& listing) {
+  const auto twice = std::adjacent_find(listing.samples.begin(), listing.samples.end(),
+                                        [&](const auto& a, const auto& b) {
+                                          return sample_name(listing, a) == sample_name(listing, b);
+                                        });
+  if (twice == listing.samples.end()) return;
+  const char* const first = listing.names.data() + twice->position;
+  const char* const second = listing.names.data() + (twice + 1)->position;
+  throw base::DataError(fmt::format("{}: expected each sample once, found '{}' and '{}'",
+                                    listing.root, base::printable(first), base::printable(second)));
+}
+
 }  // namespace
 
 Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
@@ -60,8 +80,11 @@ Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
   listing.samples.shrink_to_fit();
   listing.names.shrink_to_fit();
   std::sort(listing.samples.begin(), listing.samples.end(), [&](const auto& a, const auto& b) {
+    const int order = sample_name(listing, a).compare(sample_name(listing, b));
+    if (order != 0) return order < 0;
     return std::strcmp(listing.names.data() + a.position, listing.names.data() + b.position) < 0;
   });
+  require_once(listing);
   return listing;
 }
 

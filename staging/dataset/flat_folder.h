@@ -19,9 +19,11 @@ struct FlatFolder {
   Others others = Others::kRefused;
 };
 
-/// The samples of the folder `path` in byte order of their file names, all with label 0 and the
-/// class "". `activity`, if given, is notified of every file. Throws DataError naming the folder
-/// when it cannot be listed, has no samples, or contains a refused file.
+/// The samples of the folder `path` in byte order of their file names without the ending of a
+/// compressed file, so that compression changes no order; all with label 0 and the class "".
+/// `activity`, if given, is notified of every file. Throws DataError naming the folder when it
+/// cannot be listed, has no samples, has one plain and compressed or compressed twice, or contains
+/// a refused file.
 Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
                          base::Activity* activity);
 

@@ -10,8 +10,10 @@
 #include "runner/base/error.h"
 #include "runner/base/file_format.h"
 #include "staging/dataset/example.h"
+#include "staging/dataset/expand.h"
 #include "staging/dataset/gzip.h"
 #include "staging/dataset/h5_array.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/tfrecord.h"
 #include "staging/dataset/universe_h5.h"
 #include "staging/dataset/universe_parts.h"
@@ -71,14 +73,6 @@ Opened open_tfrecord(Bytes bytes, const UniverseShape& shape, const std::string&
   return opened;
 }
 
-Opened open_gzip(Bytes bytes, const UniverseShape& shape, const std::string& name) {
-  constexpr std::int64_t kMostBesideCounts = 1 << 20;
-  auto expanded = gunzip(bytes, counts_of(shape) * kCountBytes + kMostBesideCounts, name);
-  Opened opened = open_tfrecord(expanded, shape, name + " (expanded)");
-  opened.expanded = std::move(expanded);  // keeps the bytes of opened.counts in place
-  return opened;
-}
-
 Opened open_hdf5(Bytes bytes, const UniverseShape& shape, const std::string& name) {
   H5Memory memory(bytes, name);
   UniverseInH5 found = inspect_h5(memory, shape, OtherCounts::kConvert, name);
@@ -94,18 +88,32 @@ Opened open_hdf5(Bytes bytes, const UniverseShape& shape, const std::string& nam
   return opened;
 }
 
-Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& name) {
-  if (is_gzip(bytes)) return open_gzip(bytes, shape, name);
+bool is_named_h5(const std::string& name) {
+  const std::string_view file = without_compression(name);
+  return file.ends_with(".hdf5") || file.ends_with(".h5");
+}
+
+/// `file` and `name` differ for bytes that were expanded: then `name` says so.
+Opened open_plain(Bytes bytes, const UniverseShape& shape, const std::string& file,
+                  const std::string& name) {
   if (is_h5(bytes)) return open_hdf5(bytes, shape, name);
   if (!is_tfrecord(bytes)) {
     const Bytes begin = bytes.first(std::min(bytes.size(), kFormatBytes));
-    const bool is_named_h5 = name.ends_with(".hdf5") || name.ends_with(".h5");
-    if (is_named_h5 || !base::format_in_words(begin).empty()) {
+    if (is_named_h5(file) || !base::format_in_words(begin).empty()) {
       throw base::DataError(fmt::format("{}: expected a sample in HDF5 or TFRecord, found {}", name,
                                         base::found_in_words(begin, std::ssize(bytes))));
     }
   }
   return open_tfrecord(bytes, shape, name);
+}
+
+Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& name) {
+  if (compression_of(bytes) == Compression::kNone) return open_plain(bytes, shape, name, name);
+  auto expanded = expand(bytes, most_file_bytes(counts_of(shape) * kCountBytes), name);
+  Opened opened = open_plain(expanded, shape, name, name + " (expanded)");
+  // Keeps the bytes of opened.counts in place, unless they were converted.
+  if (opened.expanded.empty()) opened.expanded = std::move(expanded);
+  return opened;
 }
 
 }  // namespace

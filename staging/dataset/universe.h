@@ -22,10 +22,11 @@ std::string_view universe_extension(UniverseFormat format);
 /// product of extents and channels.
 std::vector<std::byte> encode_universe(const Universe& universe, UniverseFormat format);
 
-/// Recognises the format by content: gzip and HDF5 by their first bytes, else TFRecord. HDF5 files
-/// may also have the dataset names of raw universes, `full` and `unitPar`. Thread-safe. Throws
-/// DataError beginning with `name` for damage, another shape than `shape`, negative counts, and
-/// targets that are not finite or beyond [-1.5, 1.5].
+/// Recognises the format by content: compression (expand.h) and HDF5 by their first bytes, else
+/// TFRecord. HDF5 files may also have the dataset names of raw universes, `full` and `unitPar`.
+/// Thread-safe. Throws DataError beginning with `name` for damage, expanded content beyond
+/// most_file_bytes(), another shape than `shape`, negative counts, and targets that are not finite
+/// or beyond [-1.5, 1.5].
 Universe decode_universe(std::span<const std::byte> bytes, const UniverseShape& shape,
                          const std::string& name);
 

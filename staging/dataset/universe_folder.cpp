@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "staging/dataset/expand.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/flat_folder.h"
 #include "staging/dataset/h5_array.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 bool is_universe_sample(std::string_view file) {
   constexpr std::array kExtensions = {".hdf5", ".h5", ".tfrecord"};
-  std::string extension = fs::path(file).extension().string();
+  std::string extension = fs::path(without_compression(file)).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
@@ -85,12 +86,9 @@ std::int64_t read_in_place(const File& file, const UniverseShape& shape,
                                  ? inspect_h5(parts, shape, OtherCounts::kLeave, file.path())
                                  : UniverseInH5();
   if (found.offset < 0) {
-    std::vector<std::byte> bytes(parts.head().begin(), parts.head().end());
-    const std::size_t head = bytes.size();
-    bytes.resize(static_cast<std::size_t>(file.size()));
-    file.read(static_cast<std::int64_t>(head), std::span(bytes).subspan(head));
+    const std::vector<std::byte> bytes = read_rest(file, parts.head());
     decode_into(bytes, shape, region, file.path(), out);
-    return parts.bytes_read() + static_cast<std::int64_t>(bytes.size() - head);
+    return parts.bytes_read() + std::ssize(bytes) - std::ssize(parts.head());
   }
   prepare(region, shape, out);
   const std::int64_t bytes_read = read_runs(file, found.offset, runs_of(region, shape),
@@ -106,7 +104,8 @@ std::int64_t read_in_place(const File& file, const UniverseShape& shape,
 Listing list_universes(const std::string& path, base::Activity* activity) {
   return list_flat_folder(
       path,
-      {is_universe_sample, "sample files (.hdf5, .h5, .tfrecord) and nothing else",
+      {is_universe_sample,
+       "sample files (.hdf5, .h5, .tfrecord, each also in .gz, .zst, .lz4) and nothing else",
        Others::kRefused},
       activity);
 }

@@ -12,9 +12,10 @@
 
 namespace dataset {
 
-/// The samples of a folder, files ending in .hdf5, .h5 or .tfrecord (in any case), in byte order of
-/// their names. Hidden files are ignored. `activity`, if given, is notified of every file. Throws
-/// DataError naming the folder when it cannot be listed, has no samples, or contains anything else.
+/// The samples of a folder, files ending in .hdf5, .h5 or .tfrecord (in any case), or compressed
+/// ones with .gz, .zst or .lz4 after that, in the order of list_flat_folder(). Hidden files are
+/// ignored. `activity`, if given, is notified of every file. Throws DataError naming the folder
+/// when it cannot be listed, has no samples, has one twice, or contains anything else.
 Listing list_universes(const std::string& path, base::Activity* activity = nullptr);
 
 /// Opens the listed samples, all with label 0 and the class "". Must be called by the thread that

@@ -5,7 +5,7 @@
 
 #include "runner/base/error.h"
 #include "staging/dataset/example.h"
-#include "staging/dataset/gzip.h"
+#include "staging/dataset/expand.h"
 #include "staging/dataset/tfrecord.h"
 #include "staging/dataset/universe.h"
 #include "tests/fuzz/memory_file.h"
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_to([&] { walk_records(bytes); });
   try_to([&] { parse_twice(bytes); });
   try_to([&] {
-    fuzz::require(dataset::gunzip(bytes, kMostBytes, "fuzz").size() <= std::size_t{kMostBytes});
+    fuzz::require(dataset::expand(bytes, kMostBytes, "fuzz").size() <= std::size_t{kMostBytes});
   });
   if (size < 4 || data[0] != 0x89) try_to([&] { decode(bytes); });
   std::vector<std::byte> framed;

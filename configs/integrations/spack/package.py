@@ -35,6 +35,8 @@ class Trainmark(CMakePackage):
         depends_on("libjpeg-turbo")
         depends_on("libpng")
         depends_on("zlib-api")
+        depends_on("zstd")
+        depends_on("lz4")
         depends_on("xxhash")
         depends_on("hwloc@2:")
         depends_on("pkgconfig", type="build")

@@ -52,7 +52,7 @@ TEST_F(ClimateFolder, ListsSamplesInByteOrderOfTheirNames) {
 TEST_F(ClimateFolder, RefusesFoldersWithoutSamples) {
   folder_.write("stats.h5", "");
   EXPECT_EQ(data_error([&] { list_climate(path()); }),
-            path() + ": expected sample files (data-*.h5), found none");
+            path() + ": expected sample files (data-*.h5, also in .gz, .zst, .lz4), found none");
   EXPECT_THAT(data_error([&] { list_climate(path() + "/none"); }),
               HasSubstr("/none: cannot be listed: No such file"));
 }

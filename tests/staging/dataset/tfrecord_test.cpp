@@ -1,4 +1,4 @@
-// Tests of TFRecord files: checksums, framing, Examples, and gzip.
+// Tests of TFRecord files: checksums, framing, and Examples.
 #include "staging/dataset/tfrecord.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,6 @@
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/crc32c.h"
 #include "staging/dataset/example.h"
-#include "staging/dataset/gzip.h"
 #include "staging/dataset/universes.h"
 
 namespace dataset {
@@ -240,80 +239,6 @@ TEST(Examples, NeverCrashWhateverTheBytes) {
       parse(std::move(damaged));
     }
   }
-}
-
-constexpr std::int64_t kRoomy = 1 << 20;
-
-Bytes noisy(std::size_t size) {
-  Bytes bytes(size);
-  std::uint32_t state = 1;
-  for (std::byte& byte : bytes) {
-    state = state * 1664525 + 1013904223;
-    byte = static_cast<std::byte>(state >> 24U & 0x3fU);
-  }
-  return bytes;
-}
-
-TEST(Gzip, GivesBackTheContent) {
-  for (const std::size_t size : {0u, 1u, 4095u, 4096u, 4097u, 300000u}) {
-    const Bytes content = noisy(size), file = gzip(content);
-    EXPECT_TRUE(is_gzip(file));
-    EXPECT_EQ(gunzip(file, kRoomy, "a"), content);
-    EXPECT_EQ(gunzip(file, static_cast<std::int64_t>(size), "a"), content) << "bound of the size";
-    EXPECT_EQ(gzip(content), file);
-    EXPECT_EQ(text_of(file).substr(4, 4), std::string(4, '\0')) << "no time";
-  }
-}
-
-TEST(Gzip, TakesSeveralMembersAsOneContent) {
-  Bytes file = gzip(bytes_of("ab"));
-  for (const Bytes& more : {gzip({}), gzip(bytes_of("cd"))}) {
-    file.insert(file.end(), more.begin(), more.end());
-  }
-  EXPECT_EQ(text_of(gunzip(file, 4, "a")), "abcd");
-  EXPECT_THROW(gunzip(file, 3, "a"), base::DataError);
-}
-
-TEST(Gzip, EndsAtTheBoundHoweverMuchWouldCome) {
-  const Bytes bomb = gzip(Bytes(50'000'000));
-  EXPECT_LT(bomb.size(), 60000u);
-  EXPECT_THAT(message([&] { gunzip(bomb, 1000, "bomb.gz"); }),
-              testing::AllOf(StartsWith("bomb.gz: offset "),
-                             HasSubstr("the content is longer than the 1000 bytes")));
-  EXPECT_THROW(gunzip(gzip(Bytes(1001)), 1000, "a"), base::DataError);
-}
-
-TEST(Gzip, IsRefusedWhenCutAnywhere) {
-  const Bytes file = gzip(noisy(500));
-  for (std::size_t size = 0; size < file.size(); ++size) {
-    const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THAT(message([&] { gunzip(part, kRoomy, "a.gz"); }),
-                testing::AllOf(StartsWith("a.gz: offset " + std::to_string(size)),
-                               HasSubstr("the file is cut")));
-  }
-}
-
-TEST(Gzip, NeverGivesOtherContentForDamagedBytes) {
-  const Bytes content = noisy(500), file = gzip(content);
-  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
-    Bytes damaged = file;
-    damaged[bit / 8] ^= std::byte{1} << (bit % 8);
-    try {
-      EXPECT_EQ(gunzip(damaged, kRoomy, "a.gz"),
-                content);  // the header's time and system have no checksum
-    } catch (const base::DataError& e) {
-      EXPECT_THAT(e.what(), StartsWith("a.gz: offset "));
-    }
-  }
-}
-
-TEST(Gzip, IsRefusedWithOtherBytesBehindIt) {
-  Bytes file = gzip(bytes_of("ab"));
-  const std::size_t size = file.size();
-  file.push_back(std::byte{0});
-  EXPECT_EQ(message([&] { gunzip(file, kRoomy, "a.gz"); }),
-            "a.gz: offset " + std::to_string(size) +
-                ": gzip: expected the end of the file or another gzip member, found other bytes");
 }
 
 }  // namespace

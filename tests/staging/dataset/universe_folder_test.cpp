@@ -82,8 +82,9 @@ TEST_F(UniverseFolder, CanBeListedByOneRankForAll) {
 
 TEST_F(UniverseFolder, RefusesFoldersOfOtherThings) {
   const auto said = [&] { return data_error([&] { list_universes(path()); }); };
-  const std::string expected =
-      path() + ": expected sample files (.hdf5, .h5, .tfrecord) and nothing else, found ";
+  const std::string expected = path() +
+                               ": expected sample files (.hdf5, .h5, .tfrecord, each also in .gz, "
+                               ".zst, .lz4) and nothing else, found ";
   EXPECT_EQ(said(), expected + "none");
   folder_.write("a.hdf5", "");
   folder_.write("b.txt", "");

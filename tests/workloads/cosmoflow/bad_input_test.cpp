@@ -33,8 +33,9 @@ TEST_F(BadUniverses, MissingFolders) {
 
 TEST_F(BadUniverses, FolderWithSomethingElse) {
   std::ofstream(set("train") / "readme.txt") << "hello";
-  expect_everywhere(kData, HasSubstr("data/train: expected sample files (.hdf5, .h5, .tfrecord) "
-                                     "and nothing else, found 'readme.txt'"));
+  expect_everywhere(
+      kData, HasSubstr("data/train: expected sample files (.hdf5, .h5, .tfrecord, "
+                       "each also in .gz, .zst, .lz4) and nothing else, found 'readme.txt'"));
 }
 
 TEST_F(BadUniverses, FolderWithoutSamples) {

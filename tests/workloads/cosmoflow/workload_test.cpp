@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "staging/checkpoint_file.h"
+#include "staging/dataset/compressed.h"
 #include "staging/dataset/universe_folder.h"
 #include "staging/h5.h"
 #include "workloads/cosmoflow/trial.h"
@@ -355,6 +356,33 @@ TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsThroughCaches) {
     EXPECT_EQ(counts[0] + counts[1] + counts[2] + counts[3], read[0]);
     EXPECT_EQ(counts[4], read[4]);
     EXPECT_EQ(counts[3] > 0, cache.value("peers", true) && world_.size() > 1);
+  }
+}
+
+/// Read in place, from caches, and from copies.
+TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsFromCompressedSamples) {
+  const SharedUniverses universes(world_, dataset::UniverseFormat::kTfrecord);
+  const auto train = [&](const json& sections) {
+    json config = random_config_of(universes, "stream");
+    config.merge_patch(sections);
+    Trial trial(world_, config);
+    trial.workload().train(kStepsPerEpoch + 1);
+    const double error = trial.workload().evaluate(nullptr);
+    const std::pair found(trial.workload().replica_hash(), error);
+    trial.workload().clean_up();
+    return found;
+  };
+  const auto expected = train(json::object());
+  if (world_.rank() == 0) {
+    dataset::compress_files(universes.path() + "/data/train");
+    dataset::compress_files(universes.path() + "/data/validation");
+  }
+  world_.barrier();
+  for (const json& sections :
+       {json::object(), json{{"cache", {{"memory_bytes", 500'000}, {"disk_bytes", 500'000}}}},
+        json{{"staging", {{"mode", "shard"}}}}, json{{"staging", {{"mode", "scatter"}}}},
+        json{{"staging", {{"mode", "full"}, {"overlap", true}}}}}) {
+    EXPECT_EQ(train(sections), expected) << sections.dump();
   }
 }
 

@@ -10,6 +10,7 @@
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "staging/dataset/compressed.h"
 #include "staging/h5.h"
 #include "staging/sample_order.h"
 #include "workloads/deepcam/trial.h"
@@ -64,6 +65,25 @@ TEST_F(DeepCamWorkload, TrainsAsOneRankDoesWithLambAndStaging) {
   json config = config_of(scenes_, world_, "shard");
   config["optimizer"] = {{"name", "lamb"}, {"epsilon", 0.01}};
   expect_same_training(config);
+}
+
+TEST_F(DeepCamWorkload, TrainsToTheSameBitsFromCompressedSamples) {
+  const auto train = [&](const std::string& staging) {
+    Trial trial(world_, config_of(scenes_, world_, staging));
+    const double loss = trial.workload().train(2).mean_loss;
+    const std::pair found(trial.workload().replica_hash(), loss);
+    trial.workload().clean_up();
+    return found;
+  };
+  const auto expected = train("stream");
+  if (world_.rank() == 0) {
+    dataset::compress_files(scenes_.path() + "/data/train");
+    dataset::compress_files(scenes_.path() + "/data/validation");
+  }
+  world_.barrier();
+  for (const char* staging : {"stream", "shard", "scatter"}) {
+    EXPECT_EQ(train(staging), expected) << staging;
+  }
 }
 
 TEST_F(DeepCamWorkload, AccumulatesGradientsOfSeveralPasses) {
