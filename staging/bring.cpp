@@ -33,9 +33,11 @@ ReadingNodes nodes_that_miss_the_same(const StagingPlan& plan, const runner::Com
 
 NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks,
                       bool travel) {
-  std::int64_t largest = 0;
+  LargestPack largest;
   for (const std::int64_t number : plan.missing) {
-    largest = std::max(largest, image_bytes(*plan.list, number));
+    largest.image = std::max(largest.image, image_bytes(*plan.list, number));
+    if ((*plan.list)[number].more_bytes == 0) continue;
+    largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number));
   }
   return limits_of_node(config.memory_bytes, largest, ranks,
                         {static_cast<int>(config.readers), static_cast<int>(config.writers)},

@@ -59,7 +59,7 @@ double staging_seconds(const CopyingMode& mode, const Sizes& sizes, const Rates&
   const auto missing = static_cast<double>(sizes.missing);
   const SourceBytes read = read_to_copy(mode, sizes);
   const double seconds = std::max(source_seconds(read.of_all, read.of_node, sizes, rates),
-                                  seconds_for(missing, rates.local_write));
+                                  seconds_for(missing * sizes.growth, rates.local_write));
   if (mode.reads == SourceReads::kOncePerNode) return seconds;
   const double from_others = missing * (sizes.class_nodes - 1) / sizes.class_nodes;
   return std::max(seconds, seconds_for(from_others, rates.network));
@@ -80,8 +80,9 @@ double streamed_seconds(std::int64_t epoch, const Sizes& sizes, const Rates& rat
 
 double local_seconds(std::int64_t epoch, const Sizes& sizes, const Rates& rates,
                      const Horizon& horizon) {
-  const double share = miss_share(sizes, horizon, epoch);
-  return epoch_seconds(seconds_for(horizon.epoch_bytes * share, rates.local_read), horizon);
+  const double bytes =
+      horizon.epoch_bytes * sizes.growth * miss_share(sizes, horizon, epoch, sizes.growth);
+  return epoch_seconds(seconds_for(bytes, rates.local_read), horizon);
 }
 
 /// The sum of `of_epoch` over the epochs of the run.
@@ -188,10 +189,10 @@ CopyingMode copying_mode(StagingMode mode, bool overlap) {
   return {mode, SourceReads::kOncePerNode, overlap};
 }
 
-double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch) {
+double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch, double growth) {
   if (sizes.needed <= 0) return 1.0;
   const auto needed = static_cast<double>(sizes.needed);
-  const double kept = std::min(1.0, static_cast<double>(horizon.cache_bytes) / needed);
+  const double kept = std::min(1.0, static_cast<double>(horizon.cache_bytes) / (needed * growth));
   const double drawn = std::min(1.0, horizon.epoch_bytes / needed);
   const double seen = 1.0 - std::pow(1.0 - drawn, static_cast<double>(epoch));
   return 1.0 - std::min(kept, seen);

@@ -15,6 +15,7 @@ namespace staging {
 struct Sizes {
   int nodes = 1;
   double sample_bytes = 0.0;        ///< mean
+  double growth = 1.0;              ///< bytes of a copy, some expanded, for each of the source's
   std::int64_t needed = 0;          ///< bytes that the ranks of a node may read; the largest node's
   std::int64_t missing = 0;         ///< of these, what a node must copy; the largest node's
   std::int64_t missing_of_all = 0;  ///< its sum over nodes
@@ -61,8 +62,10 @@ struct Prediction {
 };
 
 /// Share of a node's bytes of epoch `epoch` (from 0) that are not in its memory yet. Samples are
-/// drawn anew in each epoch, and what was read stays in memory until that is full.
-double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch);
+/// drawn anew in each epoch, and what was read stays in memory until that is full. `growth`: 1
+/// where the source is read; Sizes::growth for copies.
+double miss_share(const Sizes& sizes, const Horizon& horizon, std::int64_t epoch,
+                  double growth = 1.0);
 
 /// Of one mode; kStream takes no staging.
 Prediction predict(const CopyingMode& mode, const Sizes& sizes, const Rates& rates,

@@ -24,8 +24,8 @@ std::vector<StagingPlan> plan_all(const std::vector<Wanted>& sets, const Staging
                                   const Place& place) {
   std::vector<StagingPlan> plans;
   for (const Wanted& set : sets) {
-    plans.push_back(
-        plan_staging(*set.source, set.ranges, place.world, place.topology, config.directory));
+    plans.push_back(plan_staging(*set.source, set.ranges, place.world, place.topology,
+                                 config.directory, config.compressed));
   }
   return plans;
 }

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "runner/base/error.h"
+#include "staging/dataset/expand.h"
 #include "staging/hash.h"
 
 namespace staging {
@@ -136,19 +137,34 @@ class Packer {
 };
 
 /// Writes places and trailer after the samples.
-void close_image(std::span<std::byte> image, const PackList& list, PackName name,
+void close_image(std::span<std::byte> image, std::int64_t first, std::int64_t bytes, PackName name,
                  const std::vector<SamplePlace>& places) {
   const auto index = std::as_bytes(std::span(places));
   PackTrailer trailer;
   trailer.name = name;
-  trailer.first = list[name.number].first;
+  trailer.first = first;
   trailer.samples = std::ssize(places);
-  trailer.bytes = list[name.number].bytes;
+  trailer.bytes = bytes;
   trailer.index_hash = hash_of(index);
   trailer.own_hash = hash_of_trailer(trailer);
   std::byte* const end = image.data() + trailer.bytes;
   std::memcpy(end, index.data(), index.size());
   std::memcpy(end + index.size(), &trailer, sizeof(trailer));
+}
+
+/// Expands `file` into the first bytes of `room`. Returns their number; 0 if it is not compressed,
+/// states nothing, or more than there is room for, or is not what it states.
+std::size_t expand_if_stated(std::span<const std::byte> file, std::int64_t most_bytes,
+                             std::span<std::byte> room) {
+  const auto stated = dataset::stated_bytes(file, std::min(most_bytes, std::ssize(room)));
+  if (!stated) return 0;
+  const auto bytes = static_cast<std::size_t>(*stated);
+  try {
+    dataset::expand_into(file, room.first(bytes), "");
+    return bytes;
+  } catch (const base::DataError&) {
+    return 0;
+  }
 }
 
 }  // namespace
@@ -169,14 +185,18 @@ std::int64_t image_bytes(const PackList& list, std::int64_t number) {
   return pack.bytes + (list.last(number) - pack.first) * kPlaceBytes + kTrailerBytes;
 }
 
+std::int64_t stored_bytes(const PackList& list, std::int64_t number) {
+  return image_bytes(list, number) + list[number].more_bytes;
+}
+
 void check_pack_size(const PackList& list, std::int64_t number, const std::string& source) {
   const Pack& pack = list[number];
   const std::int64_t samples = list.last(number) - pack.first;
-  if (pack.bytes <= kMostPackBytes && samples <= kMostPackSamples) return;
+  const std::int64_t bytes = pack.bytes + pack.more_bytes;
+  if (bytes <= kMostPackBytes && samples <= kMostPackSamples) return;
   throw base::DataError(fmt::format(
       "{}: expected at most {} bytes and {} samples in a pack, found {} and {} in samples {} to {}",
-      source, kMostPackBytes, kMostPackSamples, pack.bytes, samples, pack.first,
-      list.last(number) - 1));
+      source, kMostPackBytes, kMostPackSamples, bytes, samples, pack.first, list.last(number) - 1));
 }
 
 std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, PackName name,
@@ -207,8 +227,34 @@ std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, Pac
   });
   packer.finish_last();
   require(packer.asked() == pack.bytes);
-  close_image(image, list, name, packer.places());
+  close_image(image, pack.first, pack.bytes, name, packer.places());
   return reads;
+}
+
+std::int64_t expand_pack(std::span<const std::byte> image, const PackList& list, PackName name,
+                         std::int64_t most_bytes, std::span<std::byte> stored) {
+  const Pack& pack = list[name.number];
+  std::vector<SamplePlace> places(static_cast<std::size_t>(list.last(name.number) - pack.first));
+  std::memcpy(places.data(), image.data() + pack.bytes, places.size() * sizeof(SamplePlace));
+  auto more_left = static_cast<std::size_t>(pack.more_bytes);
+  std::size_t done = 0;
+  for (SamplePlace& place : places) {
+    const auto file = image.subspan(place.offset, place.size);
+    std::size_t bytes =
+        expand_if_stated(file, most_bytes, stored.subspan(done, file.size() + more_left));
+    if (bytes > 0) {
+      more_left -= bytes - file.size();
+    } else {
+      bytes = file.size();
+      std::copy(file.begin(), file.end(), stored.begin() + static_cast<std::ptrdiff_t>(done));
+    }
+    place = {static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(bytes),
+             hash_of(stored.subspan(done, bytes))};
+    done += bytes;
+  }
+  const auto bytes = static_cast<std::int64_t>(done);
+  close_image(stored, pack.first, bytes, name, places);
+  return bytes + std::ssize(places) * kPlaceBytes + kTrailerBytes;
 }
 
 void check_pack(std::span<const std::byte> image, PackName name, const std::string& where) {

@@ -36,8 +36,10 @@ struct PackIndex {
   std::vector<SamplePlace> places;
 };
 
-/// Bytes of a pack with its places and trailer.
+/// Bytes of a pack on its way, with its places and trailer: samples as their files have them.
 std::int64_t image_bytes(const PackList& list, std::int64_t number);
+/// The most that it takes in a copy: with Pack::more_bytes.
+std::int64_t stored_bytes(const PackList& list, std::int64_t number);
 
 /// Throws DataError, beginning with `source`, for a pack of 4 GiB or more: samples are too large.
 void check_pack_size(const PackList& list, std::int64_t number, const std::string& source);
@@ -48,6 +50,13 @@ void check_pack_size(const PackList& list, std::int64_t number, const std::strin
 std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, PackName name,
                        std::span<std::byte> image,
                        const std::function<void()>& at_sample = nullptr);
+
+/// Makes of `image`, which read_pack() made, the pack that a copy holds, in `stored`, of
+/// stored_bytes(): samples of compressed files are expanded where the files state what they expand
+/// to, no more than `most_bytes`. What is not as it is stated stays as it is, so that a damaged
+/// file is noticed by who reads the sample. Returns the pack's bytes. Any thread may call it.
+std::int64_t expand_pack(std::span<const std::byte> image, const PackList& list, PackName name,
+                         std::int64_t most_bytes, std::span<std::byte> stored);
 
 /// Checks every byte of an image. Throws DataError beginning with `where`.
 void check_pack(std::span<const std::byte> image, PackName name, const std::string& where);

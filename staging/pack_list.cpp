@@ -26,26 +26,30 @@ namespace {
 
 /// Samples [first, last); fewer if the process is told to end.
 std::vector<ListedSample> examine_samples(const dataset::Dataset& source, std::int64_t first,
-                                          std::int64_t last, base::Activity& activity) {
+                                          std::int64_t last, Compressed compressed,
+                                          base::Activity& activity) {
   std::vector<ListedSample> found;
   found.reserve(static_cast<std::size_t>(last - first));
   for (std::int64_t index = first; index < last && !runner::is_told_to_end(); ++index) {
-    const auto stamp = source.stamp(index);
+    const bool expand = compressed == Compressed::kExpanded;
+    const auto stamp = expand ? source.stamp_to_expand(index) : source.stamp(index);
     if (stamp.bytes < 0) {
       throw base::DataError(fmt::format("{}: expected a size of 0 or more bytes, found {}",
                                         source.name(index), stamp.bytes));
     }
-    found.push_back({stamp.bytes, hash_of_stamp(index, stamp)});
+    const std::int64_t more = std::max<std::int64_t>(0, stamp.expanded_bytes - stamp.bytes);
+    found.push_back({stamp.bytes, hash_of_stamp(index, stamp), more});
     activity.progress();
   }
   return found;
 }
 
-/// Collective. Bytes of the samples of all ranks, and of those of the ranks before this one.
+/// Collective. Bytes, as a copy holds them, of the samples of all ranks, and of those of the ranks
+/// before this one.
 std::pair<std::int64_t, std::int64_t> total_and_before(const std::vector<ListedSample>& mine,
                                                        const runner::Communicator& world) {
   std::int64_t bytes = 0;
-  for (const ListedSample& sample : mine) bytes += sample.bytes;
+  for (const ListedSample& sample : mine) bytes += sample.bytes + sample.more_bytes;
   const std::vector<std::int64_t> all =
       world.allgather(std::span<const std::int64_t>(&bytes, std::size_t{1}));
   std::int64_t total = 0, before = 0;
@@ -62,14 +66,14 @@ std::string hash_text(const void* data, std::size_t size) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-constexpr std::size_t kWords = 4;  ///< 64-bit words of a part in a message
+constexpr std::size_t kWords = 5;  ///< 64-bit words of a part in a message
 
 std::vector<std::int64_t> to_words(const std::vector<PackPart>& parts) {
   std::vector<std::int64_t> words;
   words.reserve(parts.size() * kWords);
   for (const auto& [key, part] : parts) {
-    words.insert(words.end(),
-                 {key, part.first, part.bytes, std::bit_cast<std::int64_t>(part.stamp)});
+    words.insert(words.end(), {key, part.first, part.bytes, std::bit_cast<std::int64_t>(part.stamp),
+                               part.more_bytes});
   }
   return words;
 }
@@ -78,10 +82,12 @@ std::vector<std::int64_t> to_words(const std::vector<PackPart>& parts) {
 std::vector<Pack> packs_from_words(const std::vector<std::int64_t>& words) {
   std::vector<Pack> packs;
   for (std::size_t i = 0; i < words.size(); i += kWords) {
-    const Pack part{words[i + 1], words[i + 2], std::bit_cast<std::uint64_t>(words[i + 3])};
+    const Pack part{words[i + 1], words[i + 2], std::bit_cast<std::uint64_t>(words[i + 3]),
+                    words[i + 4]};
     if (i > 0 && words[i] == words[i - kWords]) {
       packs.back().bytes += part.bytes;
       packs.back().stamp += part.stamp;
+      packs.back().more_bytes += part.more_bytes;
     } else {
       packs.push_back(part);
     }
@@ -124,6 +130,12 @@ std::int64_t PackList::bytes() const {
   return sum;
 }
 
+std::int64_t PackList::copy_bytes() const {
+  std::int64_t sum = bytes();
+  for (const Pack& pack : packs_) sum += pack.more_bytes;
+  return sum;
+}
+
 std::int64_t PackList::pack_of(std::int64_t index) const {
   const auto next =
       std::upper_bound(packs_.begin(), packs_.end(), index,
@@ -143,10 +155,17 @@ std::vector<std::int64_t> PackList::packs_of(const Ranges& ranges) const {
 }
 
 std::string PackList::identity(const dataset::Dataset& source) const {
+  // What is added for expanded packs leaves the identity of others as it was without any.
+  std::vector<std::int64_t> of_packs;
+  for (const Pack& pack : packs_) {
+    of_packs.insert(of_packs.end(),
+                    {pack.first, pack.bytes, std::bit_cast<std::int64_t>(pack.stamp)});
+    if (pack.more_bytes > 0) of_packs.push_back(pack.more_bytes);
+  }
   std::string text = std::filesystem::absolute(source.source()).lexically_normal().string();
   text += fmt::format("\n{}\n", source.size());
   for (const std::string& name : source.class_names()) text += name + "\n";
-  text += hash_text(packs_.data(), packs_.size() * sizeof(Pack));
+  text += hash_text(of_packs.data(), of_packs.size() * sizeof(of_packs[0]));
   return hash_text(text.data(), text.size());
 }
 
@@ -160,15 +179,18 @@ std::vector<PackPart> cut(std::span<const ListedSample> samples, std::int64_t fi
     }
     parts.back().part.bytes += samples[i].bytes;
     parts.back().part.stamp += samples[i].stamp;
-    before += samples[i].bytes;
+    parts.back().part.more_bytes += samples[i].more_bytes;
+    before += samples[i].bytes + samples[i].more_bytes;
   }
   return parts;
 }
 
-PackList list_packs(const dataset::Dataset& source, const runner::Communicator& world) {
+PackList list_packs(const dataset::Dataset& source, const runner::Communicator& world,
+                    Compressed compressed) {
   const auto [first, last] = split_evenly(source.size(), world.size(), world.rank());
   std::vector<ListedSample> mine;
-  runner::together(world, [&] { mine = examine_samples(source, first, last, world.activity()); });
+  runner::together(
+      world, [&] { mine = examine_samples(source, first, last, compressed, world.activity()); });
   if (world.allreduce_max(std::int64_t{runner::is_told_to_end() ? 1 : 0}) != 0) {
     throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
   }

@@ -20,10 +20,11 @@
 namespace staging {
 
 struct PackWriters::State {
-  State(PackStore store_in, Durability durability_in)
-      : store(std::move(store_in)), durability(durability_in) {}
+  State(PackStore store_in, Durability durability_in, Prepare prepare_in)
+      : store(std::move(store_in)), durability(durability_in), prepare(std::move(prepare_in)) {}
 
   void work() {
+    std::vector<std::byte> memory;
     std::unique_lock lock(mutex);
     for (;;) {
       came.wait(lock, [&] { return is_ending || !waiting.empty(); });
@@ -31,7 +32,7 @@ struct PackWriters::State {
       PackImage image = std::move(waiting.front());
       waiting.pop_front();
       lock.unlock();
-      const std::exception_ptr error = write(image);
+      const std::exception_ptr error = write(image, memory);
       image.buffer.reset();  // free again before the pack counts as written
       lock.lock();
       --unwritten;
@@ -40,11 +41,12 @@ struct PackWriters::State {
     }
   }
 
-  std::exception_ptr write(const PackImage& image) {
+  std::exception_ptr write(const PackImage& image, std::vector<std::byte>& memory) {
     try {
-      store.put(image.number, image.bytes(), durability);
+      const std::span<const std::byte> pack = prepare ? prepare(image, memory) : image.bytes();
+      store.put(image.number, pack, durability);
       copied_bytes += image.sample_bytes;
-      written_bytes += std::ssize(image.bytes());
+      written_bytes += std::ssize(pack);
       return nullptr;
     } catch (...) {
       return std::current_exception();
@@ -62,6 +64,7 @@ struct PackWriters::State {
 
   const PackStore store;
   const Durability durability;
+  const Prepare prepare;
   std::atomic<std::int64_t> copied_bytes{0}, written_bytes{0};
   std::mutex mutex;
   std::condition_variable came, done;
@@ -73,8 +76,9 @@ struct PackWriters::State {
   std::vector<std::thread> threads;
 };
 
-PackWriters::PackWriters(int threads, const PackStore& store, Durability durability)
-    : state_(std::make_unique<State>(store, durability)) {
+PackWriters::PackWriters(int threads, const PackStore& store, Durability durability,
+                         Prepare prepare)
+    : state_(std::make_unique<State>(store, durability, std::move(prepare))) {
   try {
     for (int i = 0; i < threads; ++i) {
       state_->threads.emplace_back([state = state_.get()] {

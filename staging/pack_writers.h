@@ -1,8 +1,12 @@
 // Threads that write packs to a node's copy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "staging/pack_buffers.h"
 #include "staging/pack_store.h"
@@ -13,7 +17,11 @@ namespace staging {
 /// destructor ends the threads after the packs that they are writing, and drops the others.
 class PackWriters {
  public:
-  PackWriters(int threads, const PackStore& store, Durability durability);
+  /// The pack that a copy holds in place of an image, which may be in `memory`, the thread's own.
+  using Prepare = std::function<std::span<const std::byte>(const PackImage& image,
+                                                           std::vector<std::byte>& memory)>;
+  /// `prepare`, if given, is called on the threads.
+  PackWriters(int threads, const PackStore& store, Durability durability, Prepare prepare = {});
   ~PackWriters();
   PackWriters(const PackWriters&) = delete;
   PackWriters& operator=(const PackWriters&) = delete;
@@ -23,9 +31,9 @@ class PackWriters {
   /// Whether all packs are written, at the latest after `seconds`. Rethrows the first failure:
   /// SystemError for a write, DataError for a pack that reads back differently.
   bool are_done_within(double seconds);
-  /// Bytes of the samples that are written.
+  /// Bytes of the samples that are written, as they were put.
   std::int64_t copied_bytes() const;
-  /// The same with their places and trailers.
+  /// Bytes of the packs as they are written.
   std::int64_t written_bytes() const;
 
  private:

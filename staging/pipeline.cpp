@@ -48,19 +48,24 @@ int most_images(const PipelineLimits& limits, bool travel) {
          images_in_hand(travel);
 }
 
-NodeLimits limits_of_node(std::int64_t memory_bytes, std::int64_t largest_image, int ranks,
+NodeLimits limits_of_node(std::int64_t memory_bytes, const LargestPack& largest, int ranks,
                           const PipelineLimits& wanted, bool travel, const std::string& where) {
-  const std::int64_t image = std::max<std::int64_t>(largest_image, 1);
+  const std::int64_t image = std::max<std::int64_t>(largest.image, 1);
+  const auto bytes_for = [&](const PipelineLimits& limits) {
+    return most_images(limits, travel) * image + limits.writers * largest.expanded;
+  };
   PipelineLimits each = wanted;
-  while (most_images(each, travel) * image > memory_bytes && each.readers + each.writers > 2) {
+  while (bytes_for(each) > memory_bytes && each.readers + each.writers > 2) {
     int& more = each.readers >= each.writers ? each.readers : each.writers;
     --more;
   }
-  const std::int64_t needed = most_images(each, travel) * image;
+  const std::int64_t needed = bytes_for(each);
   if (needed > memory_bytes) {
+    const std::string expanded =
+        largest.expanded == 0 ? "" : fmt::format(" and one of {} expanded", largest.expanded);
     throw base::ConfigError(
-        fmt::format("{}: must hold {} packs of up to {} bytes, {} bytes in all, got {}", where,
-                    most_images(each, travel), image, needed, memory_bytes));
+        fmt::format("{}: must hold {} packs of up to {} bytes{}, {} bytes in all, got {}", where,
+                    most_images(each, travel), image, expanded, needed, memory_bytes));
   }
   const auto carriers = static_cast<int>(std::min<std::int64_t>(ranks, memory_bytes / needed));
   return {carriers, each, carriers * needed};
@@ -78,7 +83,10 @@ struct Pipeline::State {
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
-        writers(std::min(limits.writers, pack_count(route)), store, durability) {
+        writers(std::min(limits.writers, pack_count(route)), store, durability,
+                [this](const PackImage& image, std::vector<std::byte>& memory) {
+                  return stored_pack(image, memory);
+                }) {
     for (const auto& packs : route.packs) rounds = std::max(rounds, packs.size());
     for (PackBuffer& place : places) place = buffers.take_within(0.0);
     readers.emplace(std::min(limits.readers, static_cast<int>(own.size())), limits.readers, 1, 0,
@@ -101,6 +109,20 @@ struct Pipeline::State {
       if (is_ending) throw base::Error(base::ExitCode::kStopped, "staging: stopped");
     });
     source_bytes += list[number].bytes;
+  }
+
+  /// On a writer's thread. The pack as the copy holds it.
+  std::span<const std::byte> stored_pack(const PackImage& image,
+                                         std::vector<std::byte>& memory) const {
+    if (list[image.number].more_bytes == 0) return image.bytes();
+    const auto bytes = static_cast<std::size_t>(stored_bytes(list, image.number));
+    if (memory.size() < bytes) {
+      memory = {};
+      memory.resize(bytes);
+    }
+    const auto room = std::span(memory).first(bytes);
+    return room.first(static_cast<std::size_t>(expand_pack(
+        image.bytes(), list, store.name(image.number), source.most_expanded_bytes(), room)));
   }
 
   /// Tells what threads have done since the last call, and rethrows what a writer threw.

@@ -1,5 +1,6 @@
-// Moves packs from their source to the copies on nodes. Threads read and write, packs travel
-// between nodes from the main thread, and the memory for all of it is bounded.
+// Moves packs from their source to the copies on nodes. Threads read, expand and write, packs
+// travel between nodes from the main thread, as they were read, and the memory for all of it is
+// bounded.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,14 @@ struct NodeLimits {
   PipelineLimits each;
   std::int64_t memory_bytes = 0;  ///< of all carriers
 };
-/// The most of `ranks` ranks whose images, of up to `largest_image` bytes, fit `memory_bytes`; a
-/// single one gets fewer threads where even its images do not fit. Throws ConfigError beginning
-/// with `where` if the least number of images does not fit.
-NodeLimits limits_of_node(std::int64_t memory_bytes, std::int64_t largest_image, int ranks,
+/// The largest pack in memory: on its way, and expanded by a thread that writes; 0 if none is.
+struct LargestPack {
+  std::int64_t image = 0, expanded = 0;
+};
+/// The most of `ranks` ranks whose packs fit `memory_bytes`; a single one gets fewer threads where
+/// even its packs do not fit. Throws ConfigError beginning with `where` if the least number of
+/// packs does not fit.
+NodeLimits limits_of_node(std::int64_t memory_bytes, const LargestPack& largest, int ranks,
                           const PipelineLimits& wanted, bool travel, const std::string& where);
 
 /// What one rank moves: its packs are those that it reads from the source, in this order.
@@ -50,8 +55,8 @@ struct Route {
 struct Moved {
   std::int64_t source_bytes = 0, source_reads = 0;  ///< of samples, read from the source
   std::int64_t network_bytes = 0;                   ///< sent to other nodes
-  std::int64_t copied_bytes = 0;                    ///< of samples, written to the copy
-  std::int64_t written_bytes = 0;                   ///< with places and trailers
+  std::int64_t copied_bytes = 0;   ///< of samples whose packs are written, as their files have them
+  std::int64_t written_bytes = 0;  ///< to the copy: expanded, with places and trailers
 };
 
 /// How a pipeline and the world around it know of each other.

@@ -35,10 +35,11 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
 
 /// Sets what follows from the packs.
 void count_samples(StagingPlan& plan) {
-  plan.samples = plan.bytes = 0;
+  plan.samples = plan.bytes = plan.copy_bytes = 0;
   for (const std::int64_t number : plan.packs) {
     plan.samples += plan.list->last(number) - (*plan.list)[number].first;
     plan.bytes += (*plan.list)[number].bytes;
+    plan.copy_bytes += (*plan.list)[number].bytes + (*plan.list)[number].more_bytes;
   }
 }
 
@@ -58,7 +59,7 @@ void examine(const dataset::Dataset& source, const std::string& directory, Stagi
 
 std::int64_t bytes_with_indexes(const PackList& list, const std::vector<std::int64_t>& packs) {
   std::int64_t sum = 0;
-  for (const std::int64_t number : packs) sum += image_bytes(list, number);
+  for (const std::int64_t number : packs) sum += stored_bytes(list, number);
   return sum;
 }
 
@@ -114,6 +115,7 @@ nlohmann::json to_json(const StagingPlan& plan) {
           {"identity", plan.identity},
           {"samples", plan.samples},
           {"bytes", plan.bytes},
+          {"copy_bytes", plan.copy_bytes},
           {"packs", plan.packs.size()},
           {"missing_packs", plan.missing.size()},
           {"bytes_on_disk", plan.bytes_on_disk()},
@@ -125,11 +127,11 @@ nlohmann::json to_json(const StagingPlan& plan) {
 
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const runner::Communicator& world, const runner::Topology& topology,
-                         const std::string& directory) {
+                         const std::string& directory, Compressed compressed) {
   check_ranges(source, ranges);
   const runner::Communicator& node = topology.node;
   StagingPlan plan;
-  plan.list = std::make_shared<const PackList>(list_packs(source, world));
+  plan.list = std::make_shared<const PackList>(list_packs(source, world, compressed));
   plan.packs = plan.list->packs_of(needed_on_node(ranges, node));
   count_samples(plan);
   if (topology.is_node_leader()) examine(source, directory, plan);

@@ -28,7 +28,8 @@ struct StagingPlan {
   std::shared_ptr<const PackList> list;
   std::vector<std::int64_t> packs;      ///< with the samples that the node's ranks need, ascending
   std::vector<std::int64_t> missing;    ///< of these, those that are not in the directory
-  std::int64_t samples = 0, bytes = 0;  ///< of the packs
+  std::int64_t samples = 0, bytes = 0;  ///< of the packs, as files have their samples
+  std::int64_t copy_bytes = 0;          ///< the most that their samples take in the copy: expanded
   std::int64_t free_bytes = 0;          ///< that may still be written to the directory
   bool is_in_memory = false;            ///< the directory is on a tmpfs: staged bytes take memory
 
@@ -55,6 +56,7 @@ nlohmann::json to_json(const StagingPlan& plan);
 /// a rank to end meanwhile.
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const runner::Communicator& world, const runner::Topology& topology,
-                         const std::string& directory);
+                         const std::string& directory,
+                         Compressed compressed = Compressed::kExpanded);
 
 }  // namespace staging

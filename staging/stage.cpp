@@ -103,7 +103,8 @@ std::vector<std::int64_t> Staging::complete_plans() {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     const Wanted& set = sets_[i];
     if (plans_.size() == i) {
-      plans_.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory));
+      plans_.push_back(plan_staging(*set.source, set.ranges, world, topology, config_.directory,
+                                    config_.compressed));
     }
     const std::int64_t now_ns = clock.steady_ns();
     planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));

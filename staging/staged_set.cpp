@@ -34,9 +34,18 @@ SetRecord record_for(const StagingPlan& plan, const dataset::Dataset& source,
           source.source(),
           plan.list->count(),
           plan.list->samples(),
-          plan.list->bytes(),
+          plan.list->copy_bytes(),
           who_stages(),
           afterwards == Afterwards::kKeep};
+}
+
+/// What to do about copies that have no room; "" if nothing is known.
+std::string advice_on_space(const std::vector<StagingPlan>& plans) {
+  std::int64_t more = 0;
+  for (const StagingPlan& plan : plans) {
+    for (const std::int64_t number : plan.missing) more += (*plan.list)[number].more_bytes;
+  }
+  return more == 0 ? "" : fmt::format("; staging.expand=false needs {} bytes less", more);
 }
 
 /// The packs of `plan` that are damaged although they look whole. Ends early when the process is
@@ -106,9 +115,10 @@ void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& di
     std::int64_t needed = 0;
     for (const StagingPlan& plan : plans) needed += plan.bytes_to_write();
     const StagingPlan& any = plans.front();
-    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free", directory,
+    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free{}", directory,
                        topology.node_index, base::host_name(), needed,
-                       any.is_in_memory ? " of memory (tmpfs)" : "", any.free_bytes);
+                       any.is_in_memory ? " of memory (tmpfs)" : "", any.free_bytes,
+                       advice_on_space(plans));
   }
   std::string all;
   for (const std::string& message : world.gather(mine, 0)) {

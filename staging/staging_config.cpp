@@ -62,6 +62,10 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
   config.overlap = section.optional<bool>(
       "overlap", false,
       "train while samples are copied, reading each from where it is; scatter copies first");
+  const bool expand = section.optional<bool>(
+      "expand", true,
+      "copies hold samples of compressed files expanded, so that no epoch expands them again");
+  config.compressed = expand ? Compressed::kExpanded : Compressed::kKept;
   config.memory_bytes = section.optional<std::int64_t>(
       "memory_bytes", config.memory_bytes, "memory of a node for samples on their way to its copy",
       base::at_least(1));

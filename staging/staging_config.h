@@ -29,6 +29,12 @@ enum class Afterwards { kRemove, kKeep };
 /// the device.
 enum class Reuse { kUnread, kVerified };
 
+/// How copies hold samples of compressed files (dataset/expand.h).
+enum class Compressed {
+  kKept,     ///< as their files have them
+  kExpanded  ///< where files state the size of their content; else the same
+};
+
 /// When copying beside training is brought to an end.
 enum class Finish {
   kIfDone,  ///< only when all ranks have copied what they could
@@ -42,6 +48,7 @@ struct StagingConfig {
   Reuse reuse = Reuse::kUnread;
   /// Training begins before copying ends. kScatter copies first all the same.
   bool overlap = false;
+  Compressed compressed = Compressed::kExpanded;
   std::int64_t memory_bytes = std::int64_t{1} << 30;  ///< of a node, for packs on their way
   std::int64_t readers = 4, writers = 2;              ///< threads of each rank that copies
   GivenRates given = {};                              ///< for kAuto and for plans

@@ -7,9 +7,21 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "staging/dataset/expand.h"
 #include "staging/dataset/file.h"
 
 namespace staging {
+namespace {
+
+/// Makes of a file what the copy holds of it: `bytes`, expanded unless these are the file's.
+void expand_to(std::size_t bytes, const std::string& name, std::vector<std::byte>& file) {
+  if (file.size() == bytes) return;
+  std::vector<std::byte> content(bytes);
+  dataset::expand_into(file, content, name);
+  file = std::move(content);
+}
+
+}  // namespace
 
 StoredDataset::StoredDataset(std::shared_ptr<const dataset::Dataset> source, PackStore store,
                              std::shared_ptr<const PackList> list)
@@ -105,6 +117,7 @@ void StoredDataset::replace_damaged(std::int64_t index, std::int64_t number,
   }
   const std::string origin = source_->name(index);
   try {
+    expand_to(place.size, origin, out);
     check_sample(out, place, index, origin);
   } catch (const base::DataError&) {
     throw base::DataError(fmt::format("{}; and {} differs from it as well", damage, origin));

@@ -17,10 +17,11 @@
 
 namespace staging {
 
-/// Same indices, labels and bytes as the source. Every sample of the copy is checked against its
-/// XXH3; a damaged one is read from the source and repaired, and take_remarks() says so. Only if
-/// the source differs, too, reading it throws DataError. Takes 16 bytes a sample of the packs that
-/// have arrived. Reads are thread-safe, also while packs arrive.
+/// Same indices, labels and bytes as the source, but that samples of compressed files may come
+/// expanded from the copy. Every sample of the copy is checked against its XXH3; a damaged one is
+/// read from the source and repaired, and take_remarks() says so. Only if the source differs, too,
+/// reading it throws DataError. Takes 16 bytes a sample of the packs that have arrived. Reads are
+/// thread-safe, also while packs arrive.
 class StoredDataset final : public dataset::Dataset {
  public:
   StoredDataset(std::shared_ptr<const dataset::Dataset> source, PackStore store,

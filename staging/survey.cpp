@@ -21,20 +21,31 @@ namespace {
 
 constexpr std::int64_t kMostExamined = 1000;
 
-/// Collective. The mean size of samples spread over the set.
-double mean_sample_bytes(const dataset::Dataset& source, const runner::Communicator& world) {
+/// Means over samples of a set.
+struct MeanBytes {
+  double source = 0.0, copy = 0.0;
+};
+
+/// Collective. Of samples spread over the set.
+MeanBytes mean_sample_bytes(const dataset::Dataset& source, Compressed compressed,
+                            const runner::Communicator& world) {
   const std::int64_t size = source.size(), examined = std::min(size, kMostExamined);
-  std::vector<std::int64_t> bytes = {0};
+  const bool expand = compressed == Compressed::kExpanded;
+  std::vector<std::int64_t> bytes = {0, 0};
   runner::together(world, [&] {
     for (std::int64_t i = world.rank(); i < examined; i += world.size()) {
       const auto index = static_cast<std::int64_t>(
           static_cast<double>(i) * static_cast<double>(size) / static_cast<double>(examined));
-      bytes[0] += source.stamp(std::min(index, size - 1)).bytes;
+      const std::int64_t at = std::min(index, size - 1);
+      const auto stamp = expand ? source.stamp_to_expand(at) : source.stamp(at);
+      bytes[0] += stamp.bytes;
+      bytes[1] += std::max(stamp.bytes, stamp.expanded_bytes);
       world.activity().progress();
     }
   });
   world.allreduce_sum(std::span(bytes));
-  return examined > 0 ? static_cast<double>(bytes[0]) / static_cast<double>(examined) : 0.0;
+  const auto samples = static_cast<double>(std::max<std::int64_t>(examined, 1));
+  return {static_cast<double>(bytes[0]) / samples, static_cast<double>(bytes[1]) / samples};
 }
 
 std::int64_t count_of(const Ranges& ranges) {
@@ -51,8 +62,9 @@ std::int64_t rounded(double bytes) { return std::llround(bytes); }
 
 /// The members of NodeNeeds in a message.
 constexpr std::array kNumbers = {
-    &NodeNeeds::needed, &NodeNeeds::samples, &NodeNeeds::missing,     &NodeNeeds::to_write,
-    &NodeNeeds::lack,   &NodeNeeds::room,    &NodeNeeds::cache_bytes, &NodeNeeds::epoch_bytes};
+    &NodeNeeds::needed,      &NodeNeeds::samples,     &NodeNeeds::missing,
+    &NodeNeeds::to_write,    &NodeNeeds::lack,        &NodeNeeds::room,
+    &NodeNeeds::cache_bytes, &NodeNeeds::epoch_bytes, &NodeNeeds::copied};
 
 /// Collective. Those of the leaders' nodes, by node index.
 std::vector<NodeNeeds> gather_needs(const NodeNeeds& mine, const runner::Communicator& world,
@@ -121,10 +133,11 @@ Sizes sizes_of(const std::vector<NodeNeeds>& nodes, const std::vector<std::strin
   Sizes sizes;
   sizes.nodes = static_cast<int>(nodes.size());
   std::map<std::int64_t, std::pair<int, std::int64_t>> classes;  // by lack: nodes, bytes
-  std::int64_t needed = 0, samples = 0, worst = 0;
+  std::int64_t needed = 0, copied = 0, samples = 0, worst = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeNeeds& node = nodes[i];
     needed += node.needed;
+    copied += node.copied;
     samples += node.samples;
     sizes.needed = std::max(sizes.needed, node.needed);
     sizes.missing = std::max(sizes.missing, node.missing);
@@ -142,6 +155,7 @@ Sizes sizes_of(const std::vector<NodeNeeds>& nodes, const std::vector<std::strin
                                   node.is_in_memory ? " in memory (tmpfs)" : "");
   }
   for (const auto& [lack, found] : classes) sizes.missing_once += found.second;
+  if (needed > 0) sizes.growth = static_cast<double>(copied) / static_cast<double>(needed);
   if (samples > 0) sizes.sample_bytes = static_cast<double>(needed) / static_cast<double>(samples);
   return sizes;
 }
@@ -152,21 +166,23 @@ Survey look_around(const std::vector<Wanted>& sets, const StagingConfig& config,
   Survey survey;
   NodeNeeds mine;
   std::vector<std::int64_t> lacks;
-  double needed = 0.0, epoch_bytes = 0.0;
+  double needed = 0.0, copied = 0.0, epoch_bytes = 0.0;
   for (const Wanted& set : sets) {
-    const double bytes = mean_sample_bytes(*set.source, world);
+    const auto [bytes, copy_bytes] = mean_sample_bytes(*set.source, config.compressed, world);
     const Ranges ranges = needed_on_node(set.ranges, topology.node);
     std::vector<double> samples = {set.samples_per_epoch};
     topology.node.allreduce_sum(std::span(samples));
     epoch_bytes += samples[0] * bytes;
     mine.samples += count_of(ranges);
     needed += static_cast<double>(count_of(ranges)) * bytes;
+    copied += static_cast<double>(count_of(ranges)) * copy_bytes;
     lacks.push_back(std::ssize(ranges));
     for (const auto& [first, last] : ranges) lacks.insert(lacks.end(), {first, last});
     survey.sample_bytes.push_back(bytes);
     survey.ranges.push_back(ranges);
   }
-  mine.needed = mine.missing = mine.to_write = rounded(needed);
+  mine.needed = mine.missing = rounded(needed);
+  mine.copied = mine.to_write = rounded(copied);
   mine.epoch_bytes = rounded(epoch_bytes);
   mine.lack = hash_of_numbers(lacks);
   runner::together(world, [&] {
@@ -182,10 +198,11 @@ Survey look_around(const std::vector<Wanted>& sets, const StagingConfig& config,
 void be_exact(Survey& survey, const std::vector<StagingPlan>& plans,
               const runner::Communicator& world, const runner::Topology& topology) {
   NodeNeeds mine = survey.nodes[static_cast<std::size_t>(topology.node_index)];
-  mine.needed = mine.samples = mine.missing = mine.to_write = 0;
+  mine.needed = mine.copied = mine.samples = mine.missing = mine.to_write = 0;
   std::vector<std::int64_t> lacks;
   for (const StagingPlan& plan : plans) {
     mine.needed += plan.bytes;
+    mine.copied += plan.copy_bytes;
     mine.samples += plan.samples;
     mine.to_write += plan.bytes_to_write();
     for (const std::int64_t number : plan.missing) mine.missing += (*plan.list)[number].bytes;

@@ -15,7 +15,8 @@ namespace staging {
 /// What the ranks of one node need and have.
 struct NodeNeeds {
   std::int64_t needed = 0, samples = 0;  ///< bytes and samples that they may read, of all sets
-  std::int64_t missing = 0;              ///< bytes of these that are not in the node's folder
+  std::int64_t copied = 0;               ///< `needed` as copies hold them, some expanded
+  std::int64_t missing = 0;              ///< bytes of `needed` that are not in the node's folder
   std::int64_t to_write = 0;             ///< bytes that copies of them take there
   std::int64_t lack = 0;                 ///< equal on nodes that lack the same
   std::int64_t room = 0;  ///< bytes that copies may take in the folder; on a tmpfs the memory that

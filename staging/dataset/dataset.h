@@ -16,8 +16,9 @@ class Dataset {
  public:
   struct Stamp {
     std::int64_t bytes = 0;
-    std::int64_t mtime_ns = 0;    ///< since the Unix epoch
-    std::uint64_t name_hash = 0;  ///< of the name in the dataset, or where else it lies there
+    std::int64_t mtime_ns = 0;        ///< since the Unix epoch
+    std::uint64_t name_hash = 0;      ///< of the name in the dataset, or where else it lies there
+    std::int64_t expanded_bytes = 0;  ///< see stamp_to_expand()
   };
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
@@ -40,6 +41,12 @@ class Dataset {
   virtual std::string source() const { return "memory"; }
   /// Values that change when the sample does. For samples in separate files this stats the file.
   virtual Stamp stamp(std::int64_t index) const { return {bytes(index), 0}; }
+  /// The same, with the bytes that the sample takes once expanded, if its file is compressed and
+  /// states them (stated_bytes()). For that a few bytes of files are read whose names say that they
+  /// may be compressed.
+  virtual Stamp stamp_to_expand(std::int64_t index) const { return stamp(index); }
+  /// No sample takes more once it is expanded.
+  virtual std::int64_t most_expanded_bytes() const { return 0; }
   /// What people should know about the dataset, and about the samples read since the last call,
   /// although reading did not fail. Thread-safe.
   virtual std::vector<std::string> take_remarks() const { return {}; }

@@ -23,28 +23,76 @@ bool ends_with_any_case(std::string_view file, std::string_view ending) {
                     });
 }
 
+/// A frame's header ends within the first bytes.
+constexpr std::size_t kBeginBytes = 32, kEndBytes = sizeof(std::uint32_t);
+
+void expand_any(std::span<const std::byte> file, ExpandedBytes& out, const std::string& name) {
+  switch (compression_of(file)) {
+    case Compression::kGzip:
+      expand_gzip(file, out);
+      break;
+    case Compression::kZstd:
+      expand_zstd(file, out);
+      break;
+    case Compression::kLz4:
+      expand_lz4(file, out);
+      break;
+    case Compression::kNone:
+      throw base::DataError(name + ": expected a file of gzip, zstd or lz4, found other bytes");
+  }
+}
+
+/// stated_bytes() of a file of `file_bytes`.
+std::optional<std::int64_t> checked_statement(std::span<const std::byte> begin,
+                                              std::span<const std::byte> end,
+                                              std::int64_t file_bytes, std::int64_t most_bytes) {
+  std::optional<std::uint64_t> stated;
+  switch (compression_of(begin)) {
+    case Compression::kGzip:
+      stated = stated_by_gzip(end);
+      break;
+    case Compression::kZstd:
+      stated = stated_by_zstd(begin);
+      break;
+    case Compression::kLz4:
+      stated = stated_by_lz4(begin);
+      break;
+    case Compression::kNone:
+      break;
+  }
+  if (!stated || std::cmp_less_equal(*stated, file_bytes) ||
+      std::cmp_greater(*stated, most_bytes)) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(*stated);
+}
+
 }  // namespace
 
 ExpandedBytes::ExpandedBytes(std::int64_t most_bytes, const std::string& name)
     : most_(static_cast<std::size_t>(most_bytes)), name_(name) {}
 
+ExpandedBytes::ExpandedBytes(std::span<std::byte> memory, const std::string& name)
+    : most_(memory.size()), name_(name), memory_(memory) {}
+
 void ExpandedBytes::reserve(std::size_t more) {
   std::size_t wanted = more < most_ - size_ ? size_ + more : most_;
-  if (wanted <= content_.size()) return;
+  if (wanted <= memory_.size()) return;
   // At least doubled, so that many small frames are not copied again and again.
-  wanted = std::max(wanted, std::min(2 * content_.size(), most_));
+  wanted = std::max(wanted, std::min(2 * memory_.size(), most_));
   content_.reserve(wanted);  // resize() alone may take more
   content_.resize(wanted);
+  memory_ = content_;
 }
 
 std::span<std::byte> ExpandedBytes::next() {
   constexpr std::size_t kLeast = 4096;
-  if (size_ == content_.size()) reserve(std::max(size_, kLeast));
-  return size_ < content_.size() ? memory() : std::span(&beyond_, 1);
+  if (size_ == memory_.size()) reserve(std::max(size_, kLeast));
+  return size_ < memory_.size() ? memory() : std::span(&beyond_, 1);
 }
 
 void ExpandedBytes::take(std::size_t bytes, std::size_t offset, const char* format) {
-  if (bytes > content_.size() - size_) refuse_more(offset, format);
+  if (bytes > memory_.size() - size_) refuse_more(offset, format);
   size_ += bytes;
 }
 
@@ -102,20 +150,37 @@ std::string_view without_compression(std::string_view file) {
 std::vector<std::byte> expand(std::span<const std::byte> file, std::int64_t most_bytes,
                               const std::string& name) {
   ExpandedBytes out(most_bytes, name);
-  switch (compression_of(file)) {
-    case Compression::kGzip:
-      expand_gzip(file, out);
-      break;
-    case Compression::kZstd:
-      expand_zstd(file, out);
-      break;
-    case Compression::kLz4:
-      expand_lz4(file, out);
-      break;
-    case Compression::kNone:
-      throw base::DataError(name + ": expected a file of gzip, zstd or lz4, found other bytes");
-  }
+  expand_any(file, out, name);
   return out.release();
+}
+
+void expand_into(std::span<const std::byte> file, std::span<std::byte> content,
+                 const std::string& name) {
+  ExpandedBytes out(content, name);
+  expand_any(file, out, name);
+  if (out.size() == content.size()) return;
+  throw base::DataError(fmt::format("{}: expected a content of {} bytes, found {}", name,
+                                    content.size(), out.size()));
+}
+
+bool may_be_compressed(std::string_view file) {
+  return without_compression(file) != file || ends_with_any_case(file, ".tfrecord");
+}
+
+std::optional<std::int64_t> stated_bytes(std::span<const std::byte> file, std::int64_t most_bytes) {
+  const auto begin = file.first(std::min(file.size(), kBeginBytes));
+  const auto end = file.last(std::min(file.size(), kEndBytes));
+  return checked_statement(begin, end, std::ssize(file), most_bytes);
+}
+
+std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t most_bytes) {
+  std::array<std::byte, kBeginBytes> begin{};
+  const auto got = static_cast<std::size_t>(file.read_some(0, begin));
+  std::array<std::byte, kEndBytes> end{};
+  if (file.size() < std::ssize(end)) return std::nullopt;
+  const auto bytes = std::span<const std::byte>(begin).first(got);
+  if (compression_of(bytes) == Compression::kGzip) file.read(file.size() - std::ssize(end), end);
+  return checked_statement(bytes, end, file.size(), most_bytes);
 }
 
 }  // namespace dataset

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "staging/dataset/file.h"
 
 namespace dataset {
 
@@ -27,5 +30,21 @@ std::string_view without_compression(std::string_view file);
 /// the content exceeds `most_bytes`.
 std::vector<std::byte> expand(std::span<const std::byte> file, std::int64_t most_bytes,
                               const std::string& name);
+
+/// The same, into `content`. Throws DataError unless the content takes exactly its bytes, too.
+void expand_into(std::span<const std::byte> file, std::span<std::byte> content,
+                 const std::string& name);
+
+/// Whether a file of this name may be compressed: its name ends so, or as a TFRecord, which
+/// CosmoFlow's authors compress without a word of it in the name.
+bool may_be_compressed(std::string_view file);
+
+/// The bytes of a compressed file's content, as its first frame (zstd, lz4) or last member (gzip)
+/// states them; nullopt if it is not compressed, states none, no more than the file itself takes,
+/// or more than `most_bytes`. Wrong for several frames and damaged files; expand_into() notices
+/// that.
+std::optional<std::int64_t> stated_bytes(std::span<const std::byte> file, std::int64_t most_bytes);
+/// The same, by reading only a few bytes. Throws DataError.
+std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t most_bytes);
 
 }  // namespace dataset

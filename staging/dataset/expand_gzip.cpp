@@ -86,6 +86,11 @@ class GzipExpander {
 
 }  // namespace
 
+std::optional<std::uint64_t> stated_by_gzip(std::span<const std::byte> end) {
+  if (end.size() < sizeof(std::uint32_t)) return std::nullopt;
+  return number32(end, end.size() - sizeof(std::uint32_t));
+}
+
 void expand_gzip(std::span<const std::byte> file, ExpandedBytes& out) {
   GzipExpander(file, out).expand();
 }

@@ -98,6 +98,15 @@ class Lz4Expander {
 
 }  // namespace
 
+std::optional<std::uint64_t> stated_by_lz4(std::span<const std::byte> begin) {
+  constexpr std::size_t kFlags = 4, kSize = 6, kSizeBytes = 8;
+  constexpr std::byte kHasSize{0x08};
+  if (begin.size() < kSize + kSizeBytes || number32(begin) != kLz4Magic) return std::nullopt;
+  if ((begin[kFlags] & kHasSize) == std::byte{0}) return std::nullopt;
+  const std::uint64_t high = number32(begin, kSize + kSizeBytes / 2);
+  return high << 32U | number32(begin, kSize);
+}
+
 void expand_lz4(std::span<const std::byte> file, ExpandedBytes& out) {
   Lz4Expander(file, out).expand();
 }

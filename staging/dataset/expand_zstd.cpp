@@ -90,6 +90,13 @@ class ZstdExpander {
 
 }  // namespace
 
+std::optional<std::uint64_t> stated_by_zstd(std::span<const std::byte> begin) {
+  if (begin.size() < sizeof(kZstdMagic) || number32(begin) != kZstdMagic) return std::nullopt;
+  const unsigned long long stated = ZSTD_getFrameContentSize(begin.data(), begin.size());
+  const bool is_stated = stated != ZSTD_CONTENTSIZE_UNKNOWN && stated != ZSTD_CONTENTSIZE_ERROR;
+  return is_stated ? std::optional<std::uint64_t>(stated) : std::nullopt;
+}
+
 void expand_zstd(std::span<const std::byte> file, ExpandedBytes& out) {
   ZstdExpander(file, out).expand();
 }

@@ -11,6 +11,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
+#include "staging/dataset/expand.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/list_samples.h"
 #include "staging/dataset/remark.h"
@@ -58,6 +59,17 @@ class FolderDataset final : public ListedDataset {
     require_size(index, found.size);
     return {found.size, found.mtime_ns, base::hash_name(name_in_root(index))};
   }
+
+  Stamp stamp_to_expand(std::int64_t index) const override {
+    const std::string path = this->path(index);
+    if (!may_be_compressed(path)) return stamp(index);
+    const File file(path);
+    require_size(index, file.size());
+    return {file.size(), file.mtime_ns(), base::hash_name(name_in_root(index)),
+            stated_bytes(file, most_expanded_bytes()).value_or(0)};
+  }
+
+  std::int64_t most_expanded_bytes() const override { return listing().most_bytes; }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     const File file(path(index));

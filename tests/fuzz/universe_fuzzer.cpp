@@ -58,6 +58,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_to([&] {
     fuzz::require(dataset::expand(bytes, kMostBytes, "fuzz").size() <= std::size_t{kMostBytes});
   });
+  try_to([&] {
+    const auto stated = dataset::stated_bytes(bytes, kMostBytes);
+    std::vector<std::byte> content(static_cast<std::size_t>(stated.value_or(8)));
+    dataset::expand_into(bytes, content, "fuzz");
+  });
   if (size < 4 || data[0] != 0x89) try_to([&] { decode(bytes); });
   std::vector<std::byte> framed;
   dataset::append_record(framed, bytes);

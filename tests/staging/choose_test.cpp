@@ -53,6 +53,21 @@ double staging_s(const CopyingMode& mode, const Sizes& sizes, const Rates& rates
   return predict(mode, sizes, rates, epochs(1)).staging_s;
 }
 
+TEST(Predict, WritesAndReadsWhatCopiesHoldExpanded) {
+  Sizes sizes = four_nodes();
+  sizes.growth = 3.0;
+  // 100 GB are read once; each node writes 300 GB, and reads 75 GB of them in an epoch.
+  EXPECT_DOUBLE_EQ(staging_s(kByClass, sizes, rates()), 300.0);
+  EXPECT_DOUBLE_EQ(staging_s(kByNode, sizes, rates()), 400.0);
+  EXPECT_DOUBLE_EQ(predict(kByClass, sizes, rates(), epochs(1)).total_s, 300.0 + 30.0);
+  EXPECT_DOUBLE_EQ(predict({StagingMode::kStream, {}}, sizes, rates(), epochs(1)).total_s,
+                   predict({StagingMode::kStream, {}}, four_nodes(), rates(), epochs(1)).total_s);
+  Horizon cached = epochs(2);
+  cached.cache_bytes = 30 * kGigabyte;
+  EXPECT_DOUBLE_EQ(miss_share(sizes, cached, 1), 0.75);
+  EXPECT_DOUBLE_EQ(miss_share(sizes, cached, 1, sizes.growth), 0.9) << "of 300 GB";
+}
+
 TEST(Predict, TakesStagingByTheSlowestOfItsParts) {
   EXPECT_DOUBLE_EQ(staging_s(kByNode, four_nodes(), rates()), 400.0);  // 400 GB at 1 GB/s
   // 100 GB are read once, each node writes 100 GB, and receives 75 GB of them.

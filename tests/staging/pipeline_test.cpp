@@ -39,26 +39,41 @@ TEST(NodeLimits, LetAsManyRanksCopyAsMemoryHolds) {
   const std::int64_t images = most_images(wanted, false);
   EXPECT_EQ(images, 8);  // 5 places, 2 writers, 1 in hand
   EXPECT_EQ(most_images(wanted, true), 9);
-  NodeLimits found = limits_of_node(1000 * images, 100, 4, wanted, false, "memory");
+  NodeLimits found = limits_of_node(1000 * images, {100, 0}, 4, wanted, false, "memory");
   EXPECT_EQ(found.carriers, 4);
   EXPECT_EQ(found.memory_bytes, 4 * 100 * images);
-  found = limits_of_node(399 * images, 100, 4, wanted, false, "memory");
+  found = limits_of_node(399 * images, {100, 0}, 4, wanted, false, "memory");
   EXPECT_EQ(found.carriers, 3);
   EXPECT_EQ(found.each.readers, 4);
-  found = limits_of_node(100 * images - 1, 100, 4, wanted, false, "memory");
+  found = limits_of_node(100 * images - 1, {100, 0}, 4, wanted, false, "memory");
   EXPECT_EQ(found.carriers, 1);
   EXPECT_EQ(found.each.readers, 3);
   EXPECT_LE(found.memory_bytes, 100 * images - 1);
-  EXPECT_EQ(limits_of_node(10, 0, 4, wanted, false, "memory").carriers, 1);  // nothing to copy
+  EXPECT_EQ(limits_of_node(10, {0, 0}, 4, wanted, false, "memory").carriers, 1);  // nothing to copy
+}
+
+TEST(NodeLimits, CountThePackThatEachWriterExpands) {
+  const PipelineLimits wanted{4, 2};
+  const LargestPack largest{100, 1000};
+  const std::int64_t all = 8 * 100 + 2 * 1000;
+  EXPECT_EQ(limits_of_node(all, largest, 4, wanted, false, "").each.writers, 2);
+  const NodeLimits fewer = limits_of_node(all - 1, largest, 4, wanted, false, "");
+  EXPECT_EQ(fewer.carriers, 1);
+  EXPECT_LE(fewer.memory_bytes, all - 1);
+  EXPECT_EQ(limits_of_node(1400, largest, 4, wanted, false, "").memory_bytes, 1400);
+  EXPECT_EQ(base::thrown_message<base::ConfigError>(
+                [&] { limits_of_node(1399, largest, 4, wanted, false, "m"); }),
+            "m: must hold 4 packs of up to 100 bytes and one of 1000 expanded, 1400 bytes in all, "
+            "got 1399");
 }
 
 TEST(NodeLimits, RefuseLessMemoryThanOneRankNeeds) {
   EXPECT_EQ(base::thrown_message<base::ConfigError>([] {
-              limits_of_node(399, 100, 4, {4, 2}, false, "/staging/memory_bytes");
+              limits_of_node(399, {100, 0}, 4, {4, 2}, false, "/staging/memory_bytes");
             }),
             "/staging/memory_bytes: must hold 4 packs of up to 100 bytes, 400 bytes in all, got "
             "399");
-  EXPECT_EQ(limits_of_node(400, 100, 4, {4, 2}, false, "").each.writers, 1);
+  EXPECT_EQ(limits_of_node(400, {100, 0}, 4, {4, 2}, false, "").each.writers, 1);
 }
 
 TEST_F(PipelineOnRanks, CopiesEachPackOnceByAnyNumberOfThreads) {

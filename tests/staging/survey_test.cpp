@@ -16,6 +16,7 @@ namespace {
 NodeNeeds node(std::int64_t needed, std::int64_t missing, std::int64_t lack, std::int64_t room) {
   NodeNeeds needs;
   needs.needed = needed;
+  needs.copied = 3 * needed;
   needs.samples = needed / 10;
   needs.missing = needs.to_write = missing;
   needs.lack = lack;
@@ -29,6 +30,7 @@ TEST(SizesOfNodes, AddUpClassesThatLackTheSame) {
       {"a", "b", "c", "d"});
   EXPECT_EQ(sizes.nodes, 4);
   EXPECT_EQ(sizes.sample_bytes, 10.0);
+  EXPECT_EQ(sizes.growth, 3.0);
   EXPECT_EQ(sizes.needed, 100);
   EXPECT_EQ(sizes.missing, 80);
   EXPECT_EQ(sizes.missing_of_all, 220);

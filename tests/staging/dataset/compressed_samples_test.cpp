@@ -76,6 +76,27 @@ TEST_F(CompressedSamples, AreRecognisedByContentNotByName) {
   }
 }
 
+TEST_F(CompressedSamples, StateWhatTheyTakeExpanded) {
+  const auto bytes = encode_climate(made_climate(kTinyClimate));
+  for (const char* name : {"data-0.h5", "data-5.h5"}) write(name, bytes);
+  write("data-1.h5.gz", gzip(bytes));
+  write("data-2.h5.zst", zstd(bytes));
+  write("data-3.h5.lz4", lz4(bytes, Stated::kNothing));
+  write("data-4.h5.zst", bytes);
+  write("data-6.h5", zstd(bytes));  // a file of this name is not looked into
+  const auto data = open_climate(path());
+  const std::int64_t expanded = std::ssize(bytes);
+  const std::vector<std::int64_t> expected = {0, expanded, expanded, 0, 0, 0, 0};
+  for (std::int64_t i = 0; i < data->size(); ++i) {
+    const auto found = data->stamp_to_expand(i), plain = data->stamp(i);
+    EXPECT_EQ(found.expanded_bytes, expected[static_cast<std::size_t>(i)]) << i;
+    EXPECT_EQ(found.bytes, plain.bytes);
+    EXPECT_EQ(found.mtime_ns, plain.mtime_ns);
+    EXPECT_EQ(found.name_hash, plain.name_hash);
+  }
+  EXPECT_GE(data->most_expanded_bytes(), expanded);
+}
+
 TEST_F(CompressedSamples, HaveTheOrderOfPlainOnes) {
   for (const char* name : {"data-1.h5.zst", "data-1.h5-a.h5.zst", "data-10.h5.gz", "data-2.h5"}) {
     write(name, {});

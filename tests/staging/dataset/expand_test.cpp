@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "runner/base/error.h"
@@ -133,6 +134,35 @@ TEST_P(Expand, IsRefusedWithOtherBytesBehindIt) {
   }
 }
 
+TEST_P(Expand, FillsMemoryOfTheSizeThatIsStated) {
+  Bytes content;  // which lz4 compresses, too
+  for (int i = 0; i < 10; ++i) content = joined({content, noisy(7000)});
+  const Bytes file = compressed(content);
+  const bool states = GetParam().ending != ".ZST" && GetParam().ending != ".LZ4";
+  const base::TemporaryDirectory folder;
+  const File stored(
+      folder.write("file", std::string(reinterpret_cast<const char*>(file.data()), file.size())));
+  ASSERT_LT(file.size(), content.size());
+  const std::optional<std::int64_t> size =
+      states ? std::optional(std::ssize(content)) : std::nullopt;
+  EXPECT_EQ(stated_bytes(file, kRoomy), size);
+  EXPECT_EQ(stated_bytes(stored, kRoomy), size);
+  EXPECT_EQ(stated_bytes(stored, 70'000), size);
+  EXPECT_EQ(stated_bytes(file, 69'999), std::nullopt);
+  EXPECT_EQ(stated_bytes(compressed({}), kRoomy), std::nullopt) << "less than the file has";
+  Bytes found(content.size());
+  expand_into(file, found, "a");
+  EXPECT_TRUE(found == content);
+  for (const std::size_t other : {std::size_t{0}, content.size() - 1, content.size() + 1}) {
+    Bytes wrong(other);
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { expand_into(file, wrong, "a"); }),
+                StartsWith("a: "));
+  }
+  for (std::size_t bytes = 0; bytes < file.size(); bytes += bytes < 40 ? 1 : 997) {
+    stated_bytes(std::span(file).first(bytes), kRoomy);  // reads nothing beyond
+  }
+}
+
 TEST(Compression, IsRecognisedByTheFirstBytes) {
   EXPECT_EQ(compression_of(gzip({})), Compression::kGzip);
   EXPECT_EQ(compression_of(zstd({})), Compression::kZstd);
@@ -176,6 +206,13 @@ TEST(Compression, SaysThatADictionaryIsNeeded) {
 TEST(Compression, DoesNotReadLegacyLz4) {
   const Bytes file = joined({lz4(from("ab")), from("\x02\x21\x4c\x18 and so on")});
   EXPECT_THAT(refusal(file), HasSubstr("the legacy format of lz4 -l is not read"));
+}
+
+TEST(Compression, IsLookedForInFilesThatMayHaveIt) {
+  for (const char* file : {"a.h5.zst", "a.tfrecord", "a.TFRecord", "a.h5.GZ", "a.tfrecord.lz4"}) {
+    EXPECT_TRUE(may_be_compressed(file)) << file;
+  }
+  for (const char* file : {"a.h5", "a.hdf5", "a.jpg", ""}) EXPECT_FALSE(may_be_compressed(file));
 }
 
 TEST(Compression, HasAnEndingInAnyCase) {

@@ -380,7 +380,9 @@ TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsFromCompressedSamples) {
   world_.barrier();
   for (const json& sections :
        {json::object(), json{{"cache", {{"memory_bytes", 500'000}, {"disk_bytes", 500'000}}}},
-        json{{"staging", {{"mode", "shard"}}}}, json{{"staging", {{"mode", "scatter"}}}},
+        json{{"staging", {{"mode", "shard"}}}},
+        json{{"staging", {{"mode", "shard"}, {"expand", false}}}},
+        json{{"staging", {{"mode", "scatter"}}}},
         json{{"staging", {{"mode", "full"}, {"overlap", true}}}}}) {
     EXPECT_EQ(train(sections), expected) << sections.dump();
   }
