@@ -183,7 +183,8 @@ bool Staging::finish(Finish when) {
                       "are read from their source: {}",
                       base::host_name(), result.failure));
     }
-    const std::int64_t left = conclude(plans_[i], beside_->transfers()[i].store, place_.topology);
+    const std::int64_t left =
+        conclude(plans_[i], beside_->transfers()[i].store, place_.topology, *staged_[i].data);
     set_facts(i, result.took_ns);
     staged_[i].facts.set_overlap(left, world, place_.topology);
   }

@@ -106,6 +106,22 @@ std::string begin_on_leader(const StagingPlan& plan, const SetRecord& record,
   return set_aside;
 }
 
+/// Returns the packs that are not there; all of them if that cannot be learnt.
+std::vector<std::int64_t> conclude_on_leader(const StagingPlan& plan, const PackStore& store,
+                                             StoredDataset& data) {
+  try {
+    auto left = missing_packs(plan.directory, plan.identity, plan.packs, nullptr);
+    if (left.empty() && (!plan.is_staged() || !store.is_finished())) store.finish();
+    return left;
+  } catch (const base::Error& e) {
+    data.note(
+        fmt::format("{}: the copy is left without its record, and a later run looks at it "
+                    "again: {}",
+                    base::host_name(), e.what()));
+    return plan.packs;
+  }
+}
+
 }  // namespace
 
 void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& directory,
@@ -163,12 +179,10 @@ PackStore begin_or_go_on(const std::shared_ptr<const dataset::Dataset>& source,
   return store;
 }
 
-std::int64_t conclude(StagingPlan& plan, const PackStore& store, const runner::Topology& topology) {
+std::int64_t conclude(StagingPlan& plan, const PackStore& store, const runner::Topology& topology,
+                      StoredDataset& data) {
   std::vector<std::int64_t> left;
-  if (topology.is_node_leader()) {
-    left = missing_packs(plan.directory, plan.identity, plan.packs, nullptr);
-    if (left.empty() && (!plan.is_staged() || !store.is_finished())) store.finish();
-  }
+  if (topology.is_node_leader()) left = conclude_on_leader(plan, store, data);
   left = broadcast_numbers(topology.node, left);
   std::int64_t bytes = 0;
   for (const std::int64_t number : left) bytes += (*plan.list)[number].bytes;

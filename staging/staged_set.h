@@ -52,8 +52,10 @@ PackStore begin_or_go_on(const std::shared_ptr<const dataset::Dataset>& source,
                          StagedSet& staged);
 
 /// Collective over the node, when its ranks have moved all that they can: writes down that the set
-/// is whole. If it is not, takes what is not there out of `plan`, and returns its bytes.
-std::int64_t conclude(StagingPlan& plan, const PackStore& store, const runner::Topology& topology);
+/// is whole. If it is not, takes what is not there out of `plan`, and returns its bytes. What the
+/// disk refuses is noted in `data`: the run needs none of it.
+std::int64_t conclude(StagingPlan& plan, const PackStore& store, const runner::Topology& topology,
+                      StoredDataset& data);
 
 /// Removes what is unfinished or not to be kept. Not collective: other ranks may not get here.
 void end_uses(std::vector<StagedSet>& staged) noexcept;

@@ -17,6 +17,7 @@
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
 // TRAINMARK_TEST_STUCK=FILE: reading this file never returns, as on a hanging file system.
+// TRAINMARK_TEST_ERRNO, TRAINMARK_TEST_PAUSE: calls that fail or wait (failing_calls.h).
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -36,7 +36,12 @@
 #include <cstring>
 #include <ctime>
 
+#include "failing_calls.h"
+
 namespace {
+
+using faults::fails;
+using faults::find_path;
 
 struct Plan {
   char what[16] = "";
@@ -112,26 +117,18 @@ F next(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
 }
 
-/// Of an open file; false if it is not known.
-bool find_path(int fd, std::array<char, 4096>& path) {
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const ssize_t length = ::readlink(link, path.data(), path.size() - 1);
-  if (length < 0) return false;
-  path[static_cast<std::size_t>(length)] = '\0';
-  return true;
-}
-
 /// Does not return for the file that is stuck.
 void read_from(int fd) {
   static const char* const stuck = std::getenv("TRAINMARK_TEST_STUCK");
-  std::array<char, 4096> path;
+  faults::pause_at(fd);
+  faults::Path path;
   if (stuck == nullptr || !find_path(fd, path)) return;
   while (std::strcmp(path.data(), stuck) == 0) ::pause();
 }
 
 /// Before a file is opened.
 bool is_refused(const char* path) {
+  if (fails("open", path)) return true;
   if (!wants("trial") || !names_trial(path)) return false;
   errno = EPERM;
   return true;
@@ -156,7 +153,7 @@ bool is_disk_full(int fd, std::size_t size) {
   static std::atomic<std::size_t> used{0};
   const char* folder = disk == nullptr ? nullptr : std::strchr(disk, ':');
   if (folder == nullptr) return false;
-  std::array<char, 4096> path;
+  faults::Path path;
   if (!find_path(fd, path)) return false;
   const bool is_below = std::strncmp(path.data(), folder + 1, std::strlen(folder + 1)) == 0;
   return is_below && used.fetch_add(size) + size > std::strtoull(disk, nullptr, 10);
@@ -164,6 +161,7 @@ bool is_disk_full(int fd, std::size_t size) {
 
 template <class Write>
 ssize_t written(int fd, std::size_t size, Write write) {
+  if (fails("write", fd)) return -1;
   if (is_disk_full(fd, size)) {
     errno = ENOSPC;
     return -1;
@@ -221,12 +219,14 @@ int open64(const char* path, int flags, ...) {
 ssize_t pread(int fd, void* data, size_t size, off_t offset) {
   static const auto real = next<ssize_t (*)(int, void*, size_t, off_t)>("pread");
   read_from(fd);
+  if (fails("read", fd)) return -1;
   return real(fd, data, size, offset);
 }
 
 ssize_t pread64(int fd, void* data, size_t size, off64_t offset) {
   static const auto real = next<ssize_t (*)(int, void*, size_t, off64_t)>("pread64");
   read_from(fd);
+  if (fails("read", fd)) return -1;
   return real(fd, data, size, offset);
 }
 
@@ -247,18 +247,21 @@ ssize_t write(int fd, const void* data, size_t size) {
 
 int ftruncate(int fd, off_t size) {
   static const auto real = next<int (*)(int, off_t)>("ftruncate");
+  if (fails("truncate", fd)) return -1;
   if (on_part(fd) && ends_in_part_call()) die();
   return real(fd, size);
 }
 
 int ftruncate64(int fd, off64_t size) {
   static const auto real = next<int (*)(int, off64_t)>("ftruncate64");
+  if (fails("truncate", fd)) return -1;
   if (on_part(fd) && ends_in_part_call()) die();
   return real(fd, size);
 }
 
 int fsync(int fd) {
   static const auto real = next<int (*)(int)>("fsync");
+  if (fails("sync", fd)) return -1;
   if (on_part(fd) && ends_in_part_call()) die();
   return real(fd);
 }
@@ -272,6 +275,7 @@ int flock(int fd, int operation) {
 
 int rename(const char* from, const char* to) {
   static const auto real = next<int (*)(const char*, const char*)>("rename");
+  if (fails("rename", from)) return -1;
   const bool counts_here = names_part(from) && ++renames == plan().at;
   if (counts_here && wants("rename")) die();
   const bool is_of_pack = names_pack_part(from);

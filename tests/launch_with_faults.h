@@ -19,6 +19,21 @@ inline std::string mpirun_with_stuck_file(int ranks, const std::string& file) {
          mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
 }
 
+/// As mpirun(); alone for one rank. The first read of `file` creates `folder`/reached, and goes on
+/// when there is `folder`/go.
+inline std::string mpirun_with_pause(int ranks, const std::string& file,
+                                     const std::string& folder) {
+  const std::string variables = fault_variables() + "TRAINMARK_TEST_PAUSE=" + file + ":" + folder;
+  if (ranks == 1) return variables + " LD_PRELOAD=" SHIM " ";
+  return variables + " " + mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
+}
+
+/// As mpirun(). `failing` calls fail on one rank: see TRAINMARK_TEST_ERRNO in failing_calls.h.
+inline std::string mpirun_with_failing_call(int ranks, const std::string& failing) {
+  return fault_variables() + "TRAINMARK_TEST_ERRNO=" + failing + " timeout 300 " +
+         mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
+}
+
 /// As mpirun(). `fault`: see fault_shim.cpp; "" for none. If `counts` is given, each rank writes
 /// its number of moments to a file with this prefix.
 inline std::string mpirun_with_faults(int ranks, const std::string& fault,

@@ -3,25 +3,19 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "launch_with_faults.h"
-#include "runner/small_run.h"
+#include "runner/staged_copies.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using outside::Ended;
-using outside::mpirun;
 using outside::mpirun_with_faults;
-using testing::HasSubstr;
 
-class KilledStaging : public outside::SmallRun {
+class KilledStaging : public outside::StagedCopies {
  protected:
-  std::string stage() const { return TRAINMARK " stage " + saved(config()); }
-
   /// Paths of packs that have their names.
   std::set<std::string> packs() const {
     std::set<std::string> found;
@@ -38,16 +32,6 @@ class KilledStaging : public outside::SmallRun {
       if (entry.path().filename().string().find(".part.") != std::string::npos) return true;
     }
     return false;
-  }
-  std::int64_t samples_in_copies() const {
-    const Ended told = shell(stage() + " --verify --json -");
-    EXPECT_EQ(told.status, 0) << told.out << told.err;  // no pack with a name is damaged
-    std::int64_t samples = 0;
-    const json found = json::parse(told.out);
-    for (const json& copy : found.at("copies")) {
-      samples += copy.at("samples").get<std::int64_t>();
-    }
-    return samples;
   }
 };
 
@@ -67,17 +51,7 @@ TEST_F(KilledStaging, GoesOnWithExactlyWhatIsMissing) {
       const auto before = packs();
       left_parts = left_parts || has_parts();
       was_killed_with_packs = was_killed_with_packs || (killed.status != 0 && !before.empty());
-      const std::int64_t copied = samples_in_copies();
-      const Ended next = shell(mpirun(ranks) + stage() + " --json -");
-      ASSERT_EQ(next.status, 0) << next.err;
-      const json facts = json::parse(next.out);
-      std::int64_t reads = 0;
-      for (const char* set : {"train", "validation"}) {
-        reads += facts.at(set).at("source_reads").get<std::int64_t>();
-      }
-      EXPECT_EQ(reads, kImages - copied);
-      EXPECT_EQ(samples_in_copies(), kImages);
-      EXPECT_FALSE(has_parts());
+      expect_next_run_copies_what_is_missing(kImages);
       const auto after = packs();
       EXPECT_TRUE(std::includes(after.begin(), after.end(), before.begin(), before.end()));
     }
