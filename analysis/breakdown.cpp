@@ -36,4 +36,14 @@ std::optional<Breakdown> log_breakdown(const RunFacts& facts) {
   return result;
 }
 
+std::optional<double> RunTelemetry::cached_fraction() const {
+  if (!levels || !cache) return std::nullopt;
+  const auto cached = static_cast<double>(cache->memory_samples) +
+                      static_cast<double>(cache->disk_samples) +
+                      static_cast<double>(cache->peer_samples);
+  const double all = cached + static_cast<double>(levels->copy_samples) +
+                     static_cast<double>(levels->source_samples);
+  return all > 0.0 ? std::optional(cached / all) : std::nullopt;
+}
+
 }  // namespace analysis

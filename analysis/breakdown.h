@@ -80,6 +80,9 @@ struct RunTelemetry {
   std::optional<double> overhead_fraction;             ///< cost of measuring / the run's time
   std::string provenance_json;                         ///< machine and build, as in the file
   std::vector<std::pair<std::string, std::string>> provenance;  ///< the same, flat: path, value
+
+  /// Of all samples read, the part that caches gave. Absent if the file does not tell it.
+  std::optional<double> cached_fraction() const;
 };
 
 /// The run's time by its log's records: staging, train, eval, other; absent parts are left out.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/systems.h"
+#include "runner/base/units.h"
 
 namespace analysis {
 namespace {
@@ -78,6 +79,17 @@ void relate_scales(const std::vector<NamedSystem>& systems) {
           quotient(facts.train_throughput_per_unit(), base->facts->train_throughput_per_unit())};
     }
   }
+}
+
+std::string cause_above_one(const SystemFacts& facts, const SystemFacts& smallest) {
+  if (!facts.scaling || facts.scaling->efficiency.value_or(0.0) <= 1.0) return "";
+  const auto here = facts.olympic.cached_fraction, there = smallest.olympic.cached_fraction;
+  if (!here || !there || *here <= *there) return "";
+  return fmt::format(
+      "above 100 %: {:.1f} % of the samples were read from caches on {} compute units, {:.1f} % on "
+      "{}",
+      *here * base::kPercent, *facts.compute_units, *there * base::kPercent,
+      *smallest.compute_units);
 }
 
 }  // namespace analysis

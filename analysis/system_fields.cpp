@@ -243,6 +243,14 @@ void add_scaling(SystemFields& table) {
   table.push_back(
       {"train_scaling_efficiency", "", "train_throughput_per_unit over that of scaling_base",
        [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::train_efficiency); }});
+  table.push_back(
+      {"olympic_cached_fraction", "",
+       "mean over the runs in olympic_files of the samples that caches gave (in memory, "
+       "on disk, of other ranks) over all samples read while training and evaluating, "
+       "as telemetry counts them; absent if one of the runs has no such telemetry. "
+       "Where it is larger than that of scaling_base, it is a cause of a "
+       "scaling_efficiency above 1: more nodes hold a larger part of the set",
+       [](const SystemFacts& s) { return optional_value(s.olympic.cached_fraction); }});
 }
 
 void add_weak(SystemFields& table) {

@@ -55,6 +55,7 @@ struct OlympicMeans {
   std::optional<double> epochs_to_target, epochs_run, n_evals, staging_in_run_s, epoch_s, train_s,
       eval_s, other_s, mean_epoch_s, samples_per_epoch;
   std::optional<double> train_throughput, eval_throughput, run_throughput;  ///< harmonic
+  std::optional<double> cached_fraction;  ///< RunTelemetry::cached_fraction()
 };
 
 /// A set compared with the smallest one with the same benchmark and hardware.
@@ -117,5 +118,9 @@ struct NamedSystem {
 };
 /// Sets SystemFacts::scaling of each set for which `systems` has a smaller one.
 void relate_scales(const std::vector<NamedSystem>& systems);
+/// Why a set has more throughput per unit than `smallest`, its scaling_base, as far as caches
+/// explain it: they gave a larger part of the samples. "" if they do not, or nothing is to be
+/// explained.
+std::string cause_above_one(const SystemFacts& facts, const SystemFacts& smallest);
 
 }  // namespace analysis

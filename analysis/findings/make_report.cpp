@@ -125,7 +125,8 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
   std::vector<PlacedRun> placed;
   for (const RunReport& run : report.runs) {
     if (run.path == kStandardInput) continue;
-    placed.push_back({&run.folder, &run.path, &run.facts, run.breaks_rules});
+    placed.push_back({&run.folder, &run.path, &run.facts, run.breaks_rules,
+                      run.telemetry ? &*run.telemetry : nullptr});
   }
   report.systems = systems_of(placed);
   base::for_each_index(report.systems.size(), options.threads,

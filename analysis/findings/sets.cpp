@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/audit/across.h"
@@ -21,6 +22,21 @@ std::vector<SetMember> logs_of(const std::vector<const PlacedRun*>& runs) {
     logs.push_back({run->path->filename().string(), run->facts, run->breaks_rules});
   }
   return logs;
+}
+
+/// Mean over the runs in `facts.olympic_files`; absent if one of them lacks it.
+std::optional<double> cached_fraction_of(const SystemFacts& facts,
+                                         const std::vector<const PlacedRun*>& runs) {
+  double sum = 0.0;
+  std::size_t counted = 0;
+  for (const PlacedRun* run : runs) {
+    if (std::ranges::count(facts.olympic_files, run->path->filename().string()) == 0) continue;
+    const auto fraction = run->telemetry ? run->telemetry->cached_fraction() : std::nullopt;
+    if (!fraction) return std::nullopt;
+    sum += *fraction;
+    ++counted;
+  }
+  return counted > 0 ? std::optional(sum / static_cast<double>(counted)) : std::nullopt;
 }
 
 void judge_across(const Members& members, std::vector<SystemReport>& systems) {
@@ -49,6 +65,7 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
     system.name = name;
     system.path = folder_of(*members.front()->path);
     system.facts = system_facts_of(folder, logs, system.findings);
+    system.facts.olympic.cached_fraction = cached_fraction_of(system.facts, members);
     systems.push_back(std::move(system));
   }
   std::vector<NamedSystem> named;

@@ -15,6 +15,7 @@ struct PlacedRun {
   const std::filesystem::path* path = nullptr;
   const RunFacts* facts = nullptr;
   bool breaks_rules = false;
+  const RunTelemetry* telemetry = nullptr;  ///< null if there is none
 };
 
 /// A report for each folder with runs that count for a set, by folder name.

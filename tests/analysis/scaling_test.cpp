@@ -1,6 +1,7 @@
 // Sets on different amounts of the same hardware, and the joint analysis of a whole round.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "analysis/findings/make_report.h"
 #include "analysis/findings/report.h"
+#include "analysis/findings/sets.h"
 #include "analysis/oddities.h"
 #include "analysis/systems.h"
 #include "published_logs/published_logs.h"
@@ -97,6 +99,64 @@ TEST(Scaling, LeavesOutWhatAlsoHasNoThroughput) {
   EXPECT_EQ(large.scaling->base, "1");
   EXPECT_FALSE(silent.scaling);
   EXPECT_DOUBLE_EQ(*large.scaling->efficiency, 0.5);
+}
+
+TEST(Scaling, HasACauseInCachesThatHoldMoreOfTheSetOnMoreNodes) {
+  SystemFacts small = set_of(1, 100.0), large = set_of(4, 20.0), slow = set_of(4, 30.0);
+  small.olympic.cached_fraction = 0.125;
+  large.olympic.cached_fraction = slow.olympic.cached_fraction = 0.75;
+  relate({&small, &large, &slow});
+  EXPECT_EQ(analysis::cause_above_one(large, small),
+            "above 100 %: 75.0 % of the samples were read from caches on 4 compute units, 12.5 % "
+            "on 1");
+  EXPECT_EQ(analysis::cause_above_one(slow, small), "") << "less than 100 %";
+  EXPECT_EQ(analysis::cause_above_one(small, small), "") << "nothing to compare with";
+  small.olympic.cached_fraction = 0.75;
+  EXPECT_EQ(analysis::cause_above_one(large, small), "") << "caches are not the cause";
+  small.olympic.cached_fraction.reset();
+  EXPECT_EQ(analysis::cause_above_one(large, small), "") << "not known";
+}
+
+TEST(CachedFraction, IsThatOfAllSamplesThatWereRead) {
+  analysis::RunTelemetry telemetry;
+  EXPECT_FALSE(telemetry.cached_fraction());
+  telemetry.levels = {.copy_samples = 10, .source_samples = 20};
+  EXPECT_FALSE(telemetry.cached_fraction());
+  telemetry.cache = {.memory_samples = 5, .disk_samples = 2, .peer_samples = 3};
+  EXPECT_DOUBLE_EQ(telemetry.cached_fraction().value(), 0.25);
+  telemetry.levels = analysis::SampleLevels();
+  telemetry.cache = analysis::CacheLevels();
+  EXPECT_FALSE(telemetry.cached_fraction());
+}
+
+TEST(CachedFraction, OfASetIsTheMeanOfItsCountedRuns) {
+  constexpr std::array kCached = {0, 10, 20, 30, 40};
+  std::vector<analysis::RunFacts> facts(kCached.size());
+  std::vector<analysis::RunTelemetry> telemetry(kCached.size());
+  std::vector<std::filesystem::path> paths;
+  const std::string folder = "box";
+  std::vector<analysis::PlacedRun> runs;
+  for (std::size_t i = 0; i < kCached.size(); ++i) {
+    facts[i].records = 1;
+    facts[i].run_start_ms = 0.0;
+    facts[i].ttt_s = static_cast<double>(i + 1);  // the fastest and the slowest do not count
+    facts[i].run_stop_ms = 1000.0 * *facts[i].ttt_s;
+    facts[i].outcome = analysis::Outcome::kSuccess;
+    telemetry[i].levels = {.source_samples = 100 - kCached[i]};
+    telemetry[i].cache = {.memory_samples = kCached[i]};
+    paths.emplace_back("/no/such/box/result_" + std::to_string(i) + ".txt");
+  }
+  for (std::size_t i = 0; i < kCached.size(); ++i) {
+    runs.push_back({&folder, &paths[i], &facts[i], false, &telemetry[i]});
+  }
+  const auto of_set = [&] {
+    return analysis::systems_of(runs).at(0).facts.olympic.cached_fraction;
+  };
+  EXPECT_DOUBLE_EQ(of_set().value(), (0.1 + 0.2 + 0.3) / 3.0);
+  runs[0].telemetry = nullptr;
+  EXPECT_TRUE(of_set());
+  runs[2].telemetry = nullptr;
+  EXPECT_FALSE(of_set());
 }
 
 /// Figures of a system in the joint analysis of MLPerf HPC v0.7 (arXiv 2110.11466, its tables and

@@ -136,6 +136,20 @@ FigureTable joint_table(const Systems& systems) {
 
 std::string or_unknown(const std::string& text) { return text.empty() ? "not described" : text; }
 
+/// Why systems have more throughput per unit than the smallest, as sentences after the first one.
+std::string causes_above_one(const Systems& systems) {
+  std::string causes;
+  for (const SystemReport* system : systems) {
+    if (!system->facts.scaling) continue;
+    const auto smallest = std::ranges::find(systems, system->facts.scaling->base,
+                                            [](const SystemReport* one) { return one->name; });
+    if (smallest == systems.end()) continue;
+    const std::string cause = cause_above_one(system->facts, (*smallest)->facts);
+    if (!cause.empty()) causes += fmt::format(" {}: efficiency {}.", label_of(*system), cause);
+  }
+  return causes;
+}
+
 void add_scale(const std::string& benchmark, int number, const Systems& all,
                ChartSections& sections) {
   Systems systems;
@@ -158,8 +172,9 @@ void add_scale(const std::string& benchmark, int number, const Systems& all,
                       {"groups", groups},
                       {"lines", budget_lines(systems)}};
   sections.add(fmt::format("Time to train against scale: {}", benchmark),
-               "Bars are standard deviations; on a dashed line the budget is the same.", chart,
-               joint_table(all));
+               "Bars are standard deviations; on a dashed line the budget is the same." +
+                   causes_above_one(all),
+               chart, joint_table(all));
 }
 
 void add_batches(const std::string& benchmark, int index, const Systems& all,

@@ -171,7 +171,16 @@ void write_scaling(TextPage& page, const Systems& systems,
   table.number("units x", "scaling_units", 1.0, 2);
   table.number("efficiency %", "scaling_efficiency", base::kPercent, 1);
   table.number("of training %", "train_scaling_efficiency", base::kPercent, 1);
+  const bool has_caches = std::ranges::any_of(scaled_up, [](const SystemReport* system) {
+    return system->facts.olympic.cached_fraction.has_value();
+  });
+  if (has_caches) table.number("from caches %", "olympic_cached_fraction", base::kPercent, 1);
   table.write(scaled_up);
+  for (const SystemReport* system : scaled_up) {
+    const SystemReport& smallest = *by_name.at(system->facts.scaling->base);
+    const std::string cause = cause_above_one(system->facts, smallest.facts);
+    if (!cause.empty()) page.item(fmt::format("{}: {}", label_of(*system), cause));
+  }
 }
 
 }  // namespace

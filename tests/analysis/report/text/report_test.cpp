@@ -106,6 +106,39 @@ TEST(JointText, HasTheSystemsOfABenchmarkSideBySide) {
   EXPECT_THAT(text, Not(HasSubstr("result_4.txt"))) << "runs are not told one by one";
 }
 
+/// Two sizes of one system; caches of the larger one hold all of the set.
+analysis::Report two_scales() {
+  analysis::Report report;
+  for (const double nodes : {1.0, 4.0}) {
+    analysis::SystemReport system;
+    system.name = nodes == 1.0 ? "small" : "large";
+    analysis::SystemFacts& facts = system.facts;
+    facts.benchmark = "cosmoflow";
+    facts.olympic_mean_s = 600.0 / nodes;
+    facts.compute_units = nodes;
+    facts.description.processors_per_node = 1.0;
+    facts.description.processor = "Xeon";
+    facts.olympic.samples_per_epoch = 1000.0;
+    facts.olympic.mean_epoch_s = nodes == 1.0 ? 100.0 : 20.0;
+    facts.olympic.cached_fraction = nodes == 1.0 ? 0.125 : 0.75;
+    report.systems.push_back(std::move(system));
+  }
+  analysis::relate_scales(
+      {{"small", &report.systems[0].facts}, {"large", &report.systems[1].facts}});
+  return report;
+}
+
+TEST(JointText, ExplainsAnEfficiencyAbove100PercentByCaches) {
+  std::ostringstream out;
+  analysis::report::TextPage page(out, 200);
+  write_joint_text(page, two_scales());
+  EXPECT_THAT(out.str(), testing::ContainsRegex("large +small +4.00 +125.0 .*75.0"));
+  EXPECT_THAT(out.str(), HasSubstr("- large: above 100 %: 75.0 % of the samples were read from "
+                                   "caches on 4 compute units, 12.5 % on 1\n"));
+  // Sets without a cache have no column for it.
+  EXPECT_THAT(joint_text_of("set", 200), Not(HasSubstr("from caches")));
+}
+
 TEST(JointText, NamesWhatHasNoScore) {
   const std::string text = joint_text_of("aborted", 80);
   EXPECT_THAT(text, HasSubstr("No folder holds runs that make a score."));
