@@ -10,6 +10,7 @@
 #include "staging/dataset/list_samples.h"
 #include "staging/dataset/universe_folder.h"
 #include "staging/dataset/universe_parts.h"
+#include "staging/naming_host.h"
 
 namespace staging {
 
@@ -24,7 +25,9 @@ std::string found_collective(const runner::Communicator& world,
     try {
       word = static_cast<char>(base::ExitCode::kSuccess) + find();
     } catch (const base::Error& e) {
-      word = static_cast<char>(e.code()) + std::string(e.what());
+      // Of several nodes, others may see these files.
+      const bool names_host = world.size() > 1 && e.code() != base::ExitCode::kUsage;
+      word = static_cast<char>(e.code()) + (names_host ? on_this_host(e.what()) : e.what());
     }
   }
   word = world.broadcast(word, 0);

@@ -19,6 +19,7 @@
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "staging/hash.h"
+#include "staging/naming_host.h"
 #include "staging/sample_order.h"
 
 namespace staging {
@@ -189,8 +190,10 @@ PackList list_packs(const dataset::Dataset& source, const runner::Communicator& 
                     Compressed compressed) {
   const auto [first, last] = split_evenly(source.size(), world.size(), world.rank());
   std::vector<ListedSample> mine;
-  runner::together(
-      world, [&] { mine = examine_samples(source, first, last, compressed, world.activity()); });
+  runner::together(world, [&] {
+    mine = naming_host(
+        [&] { return examine_samples(source, first, last, compressed, world.activity()); });
+  });
   if (world.allreduce_max(std::int64_t{runner::is_told_to_end() ? 1 : 0}) != 0) {
     throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
   }

@@ -18,6 +18,7 @@
 #include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "staging/naming_host.h"
 #include "staging/output_file.h"
 
 namespace staging {
@@ -62,9 +63,6 @@ UnfinishedPack begin_pack(const std::string& final_path) {
   throw base::SystemError(
       fmt::format("{}: {}{}: no name is free", base::host_name(), final_path, kPackPartMark));
 }
-
-/// The file's name for messages.
-std::string on_this_host(const std::string& path) { return base::host_name() + ": " + path; }
 
 /// So that a full disk is known before much is written.
 void reserve_space(const UnfinishedPack& pack, std::int64_t bytes) {

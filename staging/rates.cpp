@@ -13,6 +13,7 @@
 #include "runner/base/for_each_index.h"
 #include "runner/together.h"
 #include "staging/folder_speed.h"
+#include "staging/naming_host.h"
 #include "staging/space.h"
 
 namespace staging {
@@ -119,7 +120,8 @@ void measure_source(const Probe& probe, const runner::Communicator& world,
   const auto read_by = [&](bool reads, std::int64_t position, const ProbeLimits& limits) {
     SourceRead mine;
     runner::together(world, [&] {
-      if (reads) mine = read_some(probe, positions, position, limits, clock);
+      if (!reads) return;
+      mine = naming_host([&] { return read_some(probe, positions, position, limits, clock); });
     });
     const SourceRead all = of_all(mine, world);
     found.counts.source_bytes += all.bytes;
@@ -170,12 +172,14 @@ void measure_folders(const Probe& probe, const runner::Communicator& world,
                      MeasuredRates& found) {
   FolderSpeed mine;
   const bool leads = topology.is_node_leader();
-  runner::together(world, [&] {
-    if (!leads) return;
+  const auto measure_mine = [&] {
     const std::string folder = nearest_folder(probe.directory);
     ProbeLimits limits = kFolder;
     limits.bytes = std::min(limits.bytes, space_at(folder).free_bytes / 8);
     mine = measure_folder(folder, limits, clock);
+  };
+  runner::together(world, [&] {
+    if (leads) naming_host(measure_mine);
   });
   constexpr double kNoBound = std::numeric_limits<double>::max();
   const auto slowest = [&](double rate) { return -world.allreduce_max(leads ? -rate : -kNoBound); };

@@ -15,6 +15,7 @@
 #include "runner/base/units.h"
 #include "runner/stop_signals.h"
 #include "staging/decide.h"
+#include "staging/naming_host.h"
 #include "staging/own_folder.h"
 #include "staging/staged_folder.h"
 
@@ -203,7 +204,7 @@ std::vector<StagingPlan> Staging::choose_mode() {
 }
 
 void Staging::copy() {
-  plans_ = choose_mode();
+  plans_ = naming_host([this] { return choose_mode(); });
   if (mode_ == StagingMode::kStream) {
     // A later run of this configuration may never copy, and so never find what a dead one left.
     const bool leads = place_.topology.is_node_leader();
@@ -211,7 +212,7 @@ void Staging::copy() {
     return;
   }
   try {
-    copy_sets();
+    naming_host([this] { copy_sets(); });
   } catch (const runner::AgreedError&) {
     end_uses(staged_);
     throw;

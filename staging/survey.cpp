@@ -14,6 +14,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/together.h"
 #include "staging/hash.h"
+#include "staging/naming_host.h"
 #include "staging/space.h"
 
 namespace staging {
@@ -32,7 +33,7 @@ MeanBytes mean_sample_bytes(const dataset::Dataset& source, Compressed compresse
   const std::int64_t size = source.size(), examined = std::min(size, kMostExamined);
   const bool expand = compressed == Compressed::kExpanded;
   std::vector<std::int64_t> bytes = {0, 0};
-  runner::together(world, [&] {
+  const auto examine_mine = [&] {
     for (std::int64_t i = world.rank(); i < examined; i += world.size()) {
       const auto index = static_cast<std::int64_t>(
           static_cast<double>(i) * static_cast<double>(size) / static_cast<double>(examined));
@@ -42,7 +43,8 @@ MeanBytes mean_sample_bytes(const dataset::Dataset& source, Compressed compresse
       bytes[1] += std::max(stamp.bytes, stamp.expanded_bytes);
       world.activity().progress();
     }
-  });
+  };
+  runner::together(world, [&] { naming_host(examine_mine); });
   world.allreduce_sum(std::span(bytes));
   const auto samples = static_cast<double>(std::max<std::int64_t>(examined, 1));
   return {static_cast<double>(bytes[0]) / samples, static_cast<double>(bytes[1]) / samples};
@@ -186,7 +188,7 @@ Survey look_around(const std::vector<Wanted>& sets, const StagingConfig& config,
   mine.epoch_bytes = rounded(epoch_bytes);
   mine.lack = hash_of_numbers(lacks);
   runner::together(world, [&] {
-    if (topology.is_node_leader()) learn_room(config, outlook, mine);
+    if (topology.is_node_leader()) naming_host([&] { learn_room(config, outlook, mine); });
   });
   survey.nodes = gather_needs(mine, world, topology);
   survey.hosts = gather_hosts(world, topology);

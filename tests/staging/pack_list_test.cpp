@@ -11,6 +11,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "runner/base/thrown_message.h"
 #include "runner/stop_signals.h"
 #include "staging/made_dataset.h"
@@ -178,7 +179,7 @@ TEST_F(PackListOnRanks, NamesTheFileThatIsGone) {
     }
   };
   EXPECT_EQ(base::thrown_message<runner::AgreedError>([&] { list(source); }),
-            "set/7.jpg: cannot be examined: No such file or directory" +
+            base::host_name() + ": set/7.jpg: cannot be examined: No such file or directory" +
                 (last == 0 ? std::string() : " (on rank " + std::to_string(last) + ")"));
 }
 

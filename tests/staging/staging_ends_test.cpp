@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "runner/agreed_error.h"
+#include "runner/base/system_facts.h"
 #include "runner/base/thrown_message.h"
 #include "runner/stop_signals.h"
 #include "staging/stage.h"
@@ -108,7 +109,7 @@ TEST_F(StagingOnRanks, LeavesNothingBehindWhenASourceIsDamaged) {
                       {StagingMode::kShard, directory(topology)}, place(topology))
                   .copy();
             }),
-            "damaged");
+            base::host_name() + ": damaged");
   EXPECT_TRUE(fs::exists(whole + "/manifest.json"));
   EXPECT_EQ(std::distance(fs::directory_iterator(directory(topology)), {}), 1);
 }
