@@ -95,12 +95,12 @@ FolderSpeed measure_folder(const std::string& folder, const ProbeLimits& limits,
   speed.write_bytes_per_s = static_cast<double>(*written) / elapsed_s(clock, write_ns);
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   const std::int64_t read_ns = clock.steady_ns();
-  const std::int64_t read =
-      *each_block(folder + ": reading to measure its speed", {*written, limits.seconds}, clock,
-                  [&](std::int64_t at) -> ssize_t {
-                    return ::pread(file.get(), block.data(), block.size(), at);
-                  });
-  speed.read_bytes_per_s = static_cast<double>(read) / elapsed_s(clock, read_ns);
+  const auto read = each_block(folder + ": reading to measure its speed",
+                               {*written, limits.seconds}, clock, [&](std::int64_t at) -> ssize_t {
+                                 return ::pread(file.get(), block.data(), block.size(), at);
+                               });
+  if (!read) return {};
+  speed.read_bytes_per_s = static_cast<double>(*read) / elapsed_s(clock, read_ns);
   return speed;
 }
 

@@ -211,14 +211,14 @@ std::vector<std::string> find_damaged_packs(StagedFolder& folder) {
 
 FolderUse begin_passing_folder(const std::string& name) {
   const std::string folder = take_name(name, kBegunMark, create_own_folder);
-  FolderUse use = FolderUse::in_new_folder(folder);
   try {
+    FolderUse use = FolderUse::in_new_folder(folder);
     OutputFile(folder + "/" + kBegunFile).finish();
+    return use;
   } catch (const base::Error&) {
     remove_passing_folder(folder);
     throw;
   }
-  return use;
 }
 
 void remove_passing_folder(const std::string& folder) noexcept {

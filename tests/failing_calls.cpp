@@ -133,6 +133,11 @@ int mkdir(const char* path, mode_t mode) {
   return faults::fails("folder", path) ? -1 : real(path, mode);
 }
 
+DIR* fdopendir(int fd) {
+  static const auto real = faults::next<DIR* (*)(int)>("fdopendir");
+  return faults::fails("list", fd) ? nullptr : real(fd);
+}
+
 DIR* opendir(const char* path) {
   static const auto real = faults::next<DIR* (*)(const char*)>("opendir");
   return faults::fails("list", path) ? nullptr : real(path);
