@@ -167,6 +167,25 @@ std::size_t expand_if_stated(std::span<const std::byte> file, std::int64_t most_
   }
 }
 
+/// Names the file that is likely to have changed, the one that was modified last, where samples
+/// have files of their own.
+[[noreturn]] void refuse_change(const dataset::Dataset& source, std::int64_t first,
+                                std::int64_t last, const std::string& found) {
+  std::string newest;
+  std::int64_t newest_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t index = first; index < last; ++index) {
+    const std::string path = source.path(index);
+    if (path.empty()) break;
+    const std::int64_t mtime_ns = source.stamp(index).mtime_ns;  // throws for one that is gone
+    if (mtime_ns <= newest_ns && !newest.empty()) continue;
+    newest = path;
+    newest_ns = mtime_ns;
+  }
+  throw base::DataError(
+      fmt::format("{}: changed while it was staged: {}{}", source.source(), found,
+                  newest.empty() ? "" : fmt::format("; modified last: {}", newest)));
+}
+
 }  // namespace
 
 std::uint64_t set_number(const std::string& identity) {
@@ -214,19 +233,28 @@ std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, Pac
   Packer packer(image.first(static_cast<std::size_t>(pack.bytes)), pack.first, last - pack.first);
   const auto require = [&](bool is_as_listed) {
     if (is_as_listed) return;
-    throw base::DataError(fmt::format(
-        "{}: changed while it was staged: expected {} bytes in samples {} to {}, found {}{}",
-        source.source(), pack.bytes, pack.first, last - 1,
-        packer.asked() > pack.bytes ? "at least " : "", packer.asked()));
+    refuse_change(
+        source, pack.first, last,
+        fmt::format("expected {} bytes in samples {} to {}, found {}{}", pack.bytes, pack.first,
+                    last - 1, packer.asked() > pack.bytes ? "at least " : "", packer.asked()));
   };
-  const std::int64_t reads = source.read_many(indices, [&](std::int64_t index, std::int64_t bytes) {
-    const std::span<std::byte> room = packer.room(index, bytes);
+  std::uint64_t stamp = 0;
+  const auto room_for = [&](std::int64_t index, const dataset::Dataset::Stamp& found) {
+    const std::span<std::byte> room = packer.room(index, found.bytes);
     require(packer.asked() <= pack.bytes);
+    stamp += hash_of_stamp(index, found);
     if (at_sample) at_sample();
     return room;
-  });
+  };
+  const std::int64_t reads = source.read_many(indices, room_for);
   packer.finish_last();
   require(packer.asked() == pack.bytes);
+  if (stamp != pack.stamp) {
+    refuse_change(source, pack.first, last,
+                  fmt::format("expected samples {} to {} as they were listed, found other sizes or "
+                              "times of modification",
+                              pack.first, last - 1));
+  }
   close_image(image, pack.first, pack.bytes, name, packer.places());
   return reads;
 }

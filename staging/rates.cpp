@@ -86,7 +86,8 @@ SourceRead read_some(const Probe& probe, const Positions& positions, std::int64_
         const std::int64_t begin = static_cast<std::int64_t>(turn) * at_once;
         const auto indices = positions.from(position + begin, std::min(at_once, most - begin));
         std::vector<std::byte> sample;  // each takes the place of the one before
-        probe.source.read_many(indices, [&](std::int64_t, std::int64_t sample_size) {
+        probe.source.read_many(indices, [&](std::int64_t, const dataset::Dataset::Stamp& found) {
+          const std::int64_t sample_size = found.bytes;
           bytes += sample_size;
           ++samples;
           if (std::ssize(sample) < sample_size)

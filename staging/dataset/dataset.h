@@ -50,8 +50,9 @@ class Dataset {
   /// What people should know about the dataset, and about the samples read since the last call,
   /// although reading did not fail. Thread-safe.
   virtual std::vector<std::string> take_remarks() const { return {}; }
-  /// Memory for a sample of this size. Its bytes are there when the next is asked for.
-  using Room = std::function<std::span<std::byte>(std::int64_t index, std::int64_t bytes)>;
+  /// Memory for a sample of this size, with its stamp as it is read. Its bytes are there when the
+  /// next is asked for.
+  using Room = std::function<std::span<std::byte>(std::int64_t index, const Stamp& found)>;
   /// Reads each of `indices` into memory that `room` gives, in whichever order suits the storage;
   /// adjacent small samples are read together in large blocks. Returns the number of reads. Throws
   /// DataError as read() does.

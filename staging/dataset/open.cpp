@@ -57,7 +57,7 @@ class FolderDataset final : public ListedDataset {
   Stamp stamp(std::int64_t index) const override {
     const FileStamp found = stamp_of(path(index));
     require_size(index, found.size);
-    return {found.size, found.mtime_ns, base::hash_name(name_in_root(index))};
+    return stamp_with(index, found);
   }
 
   Stamp stamp_to_expand(std::int64_t index) const override {
@@ -82,7 +82,7 @@ class FolderDataset final : public ListedDataset {
     for (const std::int64_t index : indices) {
       const File file(path(index));
       note_opened(index, {file.size(), file.mtime_ns()});
-      file.read(0, room(index, file.size()));
+      file.read(0, room(index, stamp_with(index, {file.size(), file.mtime_ns()})));
     }
     return std::ssize(indices);
   }
@@ -108,6 +108,10 @@ class FolderDataset final : public ListedDataset {
   }
 
  private:
+  Stamp stamp_with(std::int64_t index, const FileStamp& file) const {
+    return {file.size, file.mtime_ns, base::hash_name(name_in_root(index))};
+  }
+
   std::string name_in_root(std::int64_t index) const {
     const Listing::Sample& found = sample(index);
     const char* file = listing().names.data() + found.position;
@@ -146,9 +150,7 @@ class TarDataset final : public ListedDataset {
   }
 
   std::int64_t bytes(std::int64_t index) const override { return sample(index).size; }
-  Stamp stamp(std::int64_t index) const override {
-    return {bytes(index), listing().mtime_ns, static_cast<std::uint64_t>(sample(index).position)};
-  }
+  Stamp stamp(std::int64_t index) const override { return stamp_with(index, listing().mtime_ns); }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     out.resize(static_cast<std::size_t>(sample(index).size));
@@ -171,18 +173,18 @@ class TarDataset final : public ListedDataset {
       const std::size_t last = end_of_piece(order, first);
       const std::int64_t begin = sample(order[first]).position;
       if (first + 1 == last) {
-        file_.read(begin, room(order[first], sample(order[first]).size));
+        file_.read(begin, room(order[first], stamp_with(order[first], look_for_change())));
         look_for_change();
         ++first;
         continue;
       }
       piece.resize(static_cast<std::size_t>(end_of(order[last - 1]) - begin));
       file_.read(begin, piece);
-      look_for_change();
+      const std::int64_t mtime_ns = look_for_change();
       for (; first < last; ++first) {
         const Listing::Sample& found = sample(order[first]);
         std::copy_n(piece.begin() + (found.position - begin), found.size,
-                    room(order[first], found.size).begin());
+                    room(order[first], stamp_with(order[first], mtime_ns)).begin());
       }
     }
     return reads;
@@ -207,8 +209,16 @@ class TarDataset final : public ListedDataset {
   }
 
  private:
-  void look_for_change() const {
-    if (file_.has_changed()) has_changed_ = true;
+  Stamp stamp_with(std::int64_t index, std::int64_t mtime_ns) const {
+    return {bytes(index), mtime_ns, static_cast<std::uint64_t>(sample(index).position)};
+  }
+
+  /// Returns the archive's time of modification; another time if it has changed since it was
+  /// opened.
+  std::int64_t look_for_change() const {
+    if (!file_.has_changed()) return file_.mtime_ns();
+    has_changed_ = true;
+    return ~file_.mtime_ns();
   }
 
   std::int64_t end_of(std::int64_t index) const {
@@ -245,7 +255,9 @@ std::int64_t Dataset::read_many(std::span<const std::int64_t> indices, const Roo
   std::vector<std::byte> bytes;
   for (const std::int64_t index : indices) {
     read(index, bytes);
-    std::copy(bytes.begin(), bytes.end(), room(index, std::ssize(bytes)).begin());
+    Stamp found = stamp(index);
+    found.bytes = std::ssize(bytes);
+    std::copy(bytes.begin(), bytes.end(), room(index, found).begin());
   }
   return static_cast<std::int64_t>(indices.size());
 }

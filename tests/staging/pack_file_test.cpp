@@ -69,7 +69,7 @@ TEST_F(PackFile, TakesSamplesInAnyOrderAndOfNoBytes) {
     std::int64_t read_many(std::span<const std::int64_t> indices, const Room& room) const override {
       for (auto index = indices.rbegin(); index != indices.rend(); ++index) {
         const std::vector<std::byte> bytes = content(data_, *index);
-        std::ranges::copy(bytes, room(*index, std::ssize(bytes)).begin());
+        std::ranges::copy(bytes, room(*index, data_.stamp(*index)).begin());
       }
       return 1;
     }
@@ -183,6 +183,17 @@ TEST_F(PackFile, NamesASourceThatChangedMeanwhile) {
                     "found ") +
             found);
   }
+}
+
+TEST_F(PackFile, RefusesASampleOfTheSameSizeThatWasReplaced) {
+  std::vector<std::byte> bytes = image(3);
+  const std::int64_t listed_ns = std::exchange(source_->mtime_ns, 6);
+  EXPECT_EQ(base::thrown_message<base::DataError>(
+                [&] { read_pack(*source_, *list_, store().name(3), bytes); }),
+            "memory: changed while it was staged: expected samples 15 to 19 as they were listed, "
+            "found other sizes or times of modification");
+  source_->mtime_ns = listed_ns;
+  read_pack(*source_, *list_, store().name(3), bytes);
 }
 
 TEST_F(PackFile, CanBeLeftBetweenTwoSamples) {

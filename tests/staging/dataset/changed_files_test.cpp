@@ -61,6 +61,35 @@ TEST_F(OpenDataset, RemarksOnAFileThatChangesBetweenTwoReadings) {
   EXPECT_TRUE(data->take_remarks().empty());
 }
 
+std::vector<Dataset::Stamp> stamps_as_read(const Dataset& data) {
+  const std::vector<std::int64_t> indices = {0, 1, 2};
+  std::vector<Dataset::Stamp> stamps(indices.size());
+  std::vector<std::byte> room;
+  data.read_many(indices, [&](std::int64_t index, const Dataset::Stamp& found) {
+    stamps.at(static_cast<std::size_t>(index)) = found;
+    room.resize(static_cast<std::size_t>(found.bytes));
+    return std::span(room);
+  });
+  return stamps;
+}
+
+TEST_F(OpenDataset, TellsTheStampsOfWhatItReads) {
+  const auto files = open_dataset(folder(kFiles)), archive = open_dataset(tar(tar_of(kFiles)));
+  for (const Dataset* data : {files.get(), archive.get()}) {
+    SCOPED_TRACE(data->source());
+    const auto as_listed = [&](const Dataset::Stamp& found, std::int64_t index) {
+      const Dataset::Stamp listed = data->stamp(index);
+      return found.bytes == listed.bytes && found.mtime_ns == listed.mtime_ns &&
+             found.name_hash == listed.name_hash;
+    };
+    const auto before = stamps_as_read(*data);
+    for (std::int64_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(as_listed(before.at(static_cast<std::size_t>(i)), i));
+    touch(data == files.get() ? data->path(2) : data->source());
+    EXPECT_NE(stamps_as_read(*data).at(2).mtime_ns, before.at(2).mtime_ns);
+  }
+}
+
 TEST_F(OpenDataset, RemarksOnAnArchiveThatChanges) {
   const auto data = open_dataset(tar(tar_of(kFiles)));
   data->take_remarks();  // of files left out

@@ -98,12 +98,13 @@ TEST_F(OpenDataset, ReadsManyInOneCallAndFewReads) {
   std::size_t samples = 0;
   const auto data = open_dataset(tar(tar_of(kFiles)));
   const std::vector<std::int64_t> wanted = {4, 0, 3};
-  const std::int64_t reads = data->read_many(wanted, [&](std::int64_t index, std::int64_t bytes) {
-    auto& [its_index, content] = got.at(samples++);
-    its_index = index;
-    content.resize(static_cast<std::size_t>(bytes));
-    return std::as_writable_bytes(std::span(content));
-  });
+  const std::int64_t reads =
+      data->read_many(wanted, [&](std::int64_t index, const Dataset::Stamp& found) {
+        auto& [its_index, content] = got.at(samples++);
+        its_index = index;
+        content.resize(static_cast<std::size_t>(found.bytes));
+        return std::as_writable_bytes(std::span(content));
+      });
   // In the order of the archive.
   EXPECT_EQ(got,
             (std::vector<std::pair<std::int64_t, std::string>>{{3, "b2"}, {0, "a10"}, {4, "bc1"}}));
@@ -194,9 +195,9 @@ TEST_F(OpenDataset, GivesHardLinksTheDataOfTheirTargets) {
   EXPECT_EQ(data->bytes(2), 3);
   std::vector<std::string> many(3);
   const std::vector<std::int64_t> indices = {0, 1, 2};
-  data->read_many(indices, [&](std::int64_t index, std::int64_t bytes) {
+  data->read_many(indices, [&](std::int64_t index, const Dataset::Stamp& found) {
     std::string& content = many[static_cast<std::size_t>(index)];
-    content.resize(static_cast<std::size_t>(bytes));
+    content.resize(static_cast<std::size_t>(found.bytes));
     return std::as_writable_bytes(std::span(content));
   });
   EXPECT_EQ(many, (std::vector<std::string>{"one", "one", "one"}));
