@@ -120,4 +120,13 @@ class Trial : public workload_trial::Trial {
       : workload_trial::Trial(world, config, check_config, make_workload) {}
 };
 
+/// Splits for `ranks` ranks, in one group or in several.
+inline std::vector<Split> splits_of(int ranks) {
+  if (ranks == 2) return {{2, 1}, {1, 2}};
+  if (ranks == 4) return {{2, 2}, {4, 1}, {1, 4}, {2, 1}};
+  // Eight parts are too thin for the second convolution: they are gathered after the first.
+  if (ranks == 8) return {{4, 2}, {2, 4}, {2, 2}, {1, 2}, {8, 1}};
+  return {};
+}
+
 }  // namespace cosmoflow

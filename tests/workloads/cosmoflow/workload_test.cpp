@@ -10,7 +10,6 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "staging/checkpoint_file.h"
-#include "staging/dataset/compressed.h"
 #include "staging/dataset/universe_folder.h"
 #include "staging/h5.h"
 #include "workloads/cosmoflow/trial.h"
@@ -29,6 +28,7 @@ using cosmoflow::kValidationSamples;
 using cosmoflow::random_config_of;
 using cosmoflow::SharedUniverses;
 using cosmoflow::Split;
+using cosmoflow::splits_of;
 using cosmoflow::TargetSink;
 using cosmoflow::Trial;
 using nlohmann::json;
@@ -42,15 +42,6 @@ constexpr double kLossTolerance = 1e-6, kUpdateTolerance = 1e-5;
 constexpr double kFreeTolerance = 1e-3;
 /// Two epochs and the beginning of a third.
 constexpr std::int64_t kSteps = 2 * kStepsPerEpoch + 1;
-
-/// Splits for `ranks` ranks, in one group or in several.
-std::vector<Split> splits_of(int ranks) {
-  if (ranks == 2) return {{2, 1}, {1, 2}};
-  if (ranks == 4) return {{2, 2}, {4, 1}, {1, 4}, {2, 1}};
-  // Eight parts are too thin for the second convolution: they are gathered after the first.
-  if (ranks == 8) return {{4, 2}, {2, 4}, {2, 2}, {1, 2}, {8, 1}};
-  return {};
-}
 
 /// One split into as many parts as there are ranks, along both axes if possible, and one with
 /// several groups.
@@ -311,108 +302,6 @@ TEST_F(CosmoFlowWorkload, GivesTheSameBitsAgain) {
   }
 }
 
-/// Cached samples are not read again. The second epoch reads the one of 40 samples that the first
-/// one left out.
-TEST_F(CosmoFlowWorkload, ReadsWhatItKeepsOnce) {
-  json keeping = random_config_of(universes_, "stream");
-  keeping["dataset"]["cache_bytes"] = 100'000'000;
-  Trial keeps(alone_, keeping), reads(alone_, random_config_of(universes_, "stream"));
-  for (Trial* const trial : {&keeps, &reads}) {
-    trial->workload().train(3 * kStepsPerEpoch);  // to the end, so that nothing is prefetched
-    trial->workload().evaluate(nullptr);
-    trial->workload().evaluate(nullptr);
-  }
-  EXPECT_EQ(keeps.weights(), reads.weights());
-  EXPECT_LT(keeps.count(Counter::kBytesRead), reads.count(Counter::kBytesRead) / 2);
-}
-
-/// Caches in memory and on disk, with and without peers, that know the future and that do not.
-TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsThroughCaches) {
-  const auto train = [&](const json& cache) {
-    json config = random_config_of(universes_, "stream");
-    config["cache"] = cache;
-    Trial trial(world_, config);
-    trial.workload().train(3 * kStepsPerEpoch);
-    trial.workload().evaluate(nullptr);
-    std::vector<std::int64_t> counts;
-    for (const Counter counter :
-         {Counter::kSamplesFromSource, Counter::kSamplesFromMemory, Counter::kSamplesFromDisk,
-          Counter::kSamplesFromPeers, Counter::kBytesRead}) {
-      counts.push_back(sum_over_ranks(trial.count(counter)));
-    }
-    const std::uint64_t hash = trial.workload().replica_hash();
-    trial.workload().clean_up();
-    return std::pair(hash, counts);
-  };
-  const auto [expected, read] = train({{"policy", "none"}, {"memory_bytes", 1 << 30}});
-  EXPECT_EQ(read[1] + read[2] + read[3], 0);
-  for (const json& cache : {json{{"memory_bytes", 500'000}, {"disk_bytes", 500'000}},
-                            json{{"disk_bytes", 1 << 20}, {"peers", false}},
-                            json{{"memory_bytes", 1 << 20}, {"policy", "lru"}}}) {
-    SCOPED_TRACE(cache.dump());
-    const auto [hash, counts] = train(cache);
-    EXPECT_EQ(hash, expected);
-    EXPECT_LT(counts[0], read[0]);
-    EXPECT_EQ(counts[0] + counts[1] + counts[2] + counts[3], read[0]);
-    EXPECT_EQ(counts[4], read[4]);
-    EXPECT_EQ(counts[3] > 0, cache.value("peers", true) && world_.size() > 1);
-  }
-}
-
-/// Read in place, from caches, and from copies.
-TEST_F(CosmoFlowWorkload, TrainsToTheSameBitsFromCompressedSamples) {
-  const SharedUniverses universes(world_, dataset::UniverseFormat::kTfrecord);
-  const auto train = [&](const json& sections) {
-    json config = random_config_of(universes, "stream");
-    config.merge_patch(sections);
-    Trial trial(world_, config);
-    trial.workload().train(kStepsPerEpoch + 1);
-    const double error = trial.workload().evaluate(nullptr);
-    const std::pair found(trial.workload().replica_hash(), error);
-    trial.workload().clean_up();
-    return found;
-  };
-  const auto expected = train(json::object());
-  if (world_.rank() == 0) {
-    dataset::compress_files(universes.path() + "/data/train");
-    dataset::compress_files(universes.path() + "/data/validation");
-  }
-  world_.barrier();
-  for (const json& sections :
-       {json::object(), json{{"cache", {{"memory_bytes", 500'000}, {"disk_bytes", 500'000}}}},
-        json{{"staging", {{"mode", "shard"}}}},
-        json{{"staging", {{"mode", "shard"}, {"expand", false}}}},
-        json{{"staging", {{"mode", "scatter"}}}},
-        json{{"staging", {{"mode", "full"}, {"overlap", true}}}}}) {
-    EXPECT_EQ(train(sections), expected) << sections.dump();
-  }
-}
-
-TEST_F(CosmoFlowWorkload, CachesNoPartsOfSamples) {
-  if (splits_of(world_.size()).empty()) return;
-  json config = with_split(config_of(universes_, "stream"), splits_of(world_.size()).front());
-  config["cache"]["memory_bytes"] = 1 << 20;
-  EXPECT_THAT(base::thrown_message<base::Error>([&] { Trial trial(world_, config); }),
-              HasSubstr("/cache: caches hold whole samples"));
-}
-
-/// From a file with contiguous counts, a rank reads little more than its part.
-TEST_F(CosmoFlowWorkload, ReadsItsPartOfSharedSamples) {
-  if (world_.size() != 2) return;
-  const SharedUniverses in_place(world_, dataset::UniverseFormat::kHdf5);
-  std::vector<std::int64_t> bytes;
-  for (const Split& split : {Split{1, 1}, Split{2, 1}}) {
-    json config = with_split(config_of(in_place, "stream"), split);
-    config["epochs"] = 1;
-    Trial trial(world_, config);
-    trial.workload().train(kStepsPerEpoch);
-    bytes.push_back(sum_over_ranks(trial.count(Counter::kBytesRead)));
-  }
-  // Both ranks read the head of each file.
-  EXPECT_LE(bytes[1], bytes[0] + kStepsPerEpoch * kBatch * 16'384);
-  EXPECT_LT(bytes[1], 3 * bytes[0] / 2);
-}
-
 TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
   const std::string path = universes_.path() + "/weights.h5";
   Trial trained(world_, config_of(universes_, "stream"));
@@ -450,23 +339,6 @@ TEST_F(CosmoFlowWorkload, HasNoQualityWithWeightsThatAreNotNumbers) {
   workload_trial::MemoryState state;
   trial.workload().save_weights(&state);
   workload_trial::expect_no_quality_with_nan(world_, trial.workload(), state);
-}
-
-TEST_F(CosmoFlowWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
-  json config = config_of(SharedUniverses(world_), "stream");  // already deleted
-  config["dataset"]["train_samples"] = kTrainSamples;
-  config["dataset"]["validation_samples"] = kValidationSamples;
-  const base::ObjectReader reader(config, "test.json");
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock);
-  const runner::Topology topology = runner::discover_topology(world_);
-  const auto workload = cosmoflow::make_workload(runner::parse_run_config(reader, "test.json"),
-                                                 {world_, topology, telemetry, 1});
-  workload->open_data();
-  workload->initialize();
-  EXPECT_EQ(workload->info().train_samples, kTrainSamples);
-  EXPECT_EQ(workload->info().steps_per_epoch, kStepsPerEpoch);
-  EXPECT_THROW(workload->stage(), base::Error);
 }
 
 }  // namespace
