@@ -81,7 +81,8 @@ struct RunTelemetry {
   std::string provenance_json;                         ///< machine and build, as in the file
   std::vector<std::pair<std::string, std::string>> provenance;  ///< the same, flat: path, value
 
-  /// Of all samples read, the part that caches gave. Absent if the file does not tell it.
+  /// Of all samples read, those of evaluations included, which are not cached, the part that caches
+  /// gave. Absent if the file does not tell it.
   std::optional<double> cached_fraction() const;
 };
 

@@ -82,11 +82,13 @@ void relate_scales(const std::vector<NamedSystem>& systems) {
 }
 
 std::string cause_above_one(const SystemFacts& facts, const SystemFacts& smallest) {
-  if (!facts.scaling || facts.scaling->efficiency.value_or(0.0) <= 1.0) return "";
+  // Less does not show in figures as they are printed.
+  constexpr double kLeastAbove = 0.0005, kLeastMore = 0.01;
+  if (!facts.scaling || facts.scaling->efficiency.value_or(0.0) < 1.0 + kLeastAbove) return "";
   const auto here = facts.olympic.cached_fraction, there = smallest.olympic.cached_fraction;
-  if (!here || !there || *here <= *there) return "";
+  if (!here || !there || *here < *there + kLeastMore) return "";
   return fmt::format(
-      "above 100 %: {:.1f} % of the samples were read from caches on {} compute units, {:.1f} % on "
+      "above 100 %, where caches gave {:.1f} % of the samples on {} compute units, and {:.1f} % on "
       "{}",
       *here * base::kPercent, *facts.compute_units, *there * base::kPercent,
       *smallest.compute_units);

@@ -248,8 +248,7 @@ void add_scaling(SystemFields& table) {
        "mean over the runs in olympic_files of the samples that caches gave (in memory, "
        "on disk, of other ranks) over all samples read while training and evaluating, "
        "as telemetry counts them; absent if one of the runs has no such telemetry. "
-       "Where it is larger than that of scaling_base, it is a cause of a "
-       "scaling_efficiency above 1: more nodes hold a larger part of the set",
+       "Samples of evaluations are not cached",
        [](const SystemFacts& s) { return optional_value(s.olympic.cached_fraction); }});
 }
 

@@ -118,9 +118,9 @@ struct NamedSystem {
 };
 /// Sets SystemFacts::scaling of each set for which `systems` has a smaller one.
 void relate_scales(const std::vector<NamedSystem>& systems);
-/// Why a set has more throughput per unit than `smallest`, its scaling_base, as far as caches
-/// explain it: they gave a larger part of the samples. "" if they do not, or nothing is to be
-/// explained.
+/// What caches have to do with it that a set has more throughput per unit than `smallest`, its
+/// scaling_base: they gave a part of the samples that is larger by at least 1 % of all. "" if they
+/// did not, or if the efficiency is not above 100.0 %.
 std::string cause_above_one(const SystemFacts& facts, const SystemFacts& smallest);
 
 }  // namespace analysis

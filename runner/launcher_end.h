@@ -5,7 +5,8 @@
 
 namespace runner {
 
-/// The parent, if it is mpirun or its daemon on this host; 0: another process.
+/// The parent, if it is mpirun or its daemon on this host; 0: another process, such as a script
+/// between the launcher and this program.
 pid_t parent_launcher() noexcept;
 
 /// If this process is a child of mpirun, forks a process that kills mpirun if it still runs a few

@@ -25,14 +25,14 @@ constexpr std::chrono::milliseconds kBetweenLooks(5);
 // _exit() can only access static storage.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 /// The process that waits for the run's end, and the thread that must not; 0: none.
-std::atomic<pid_t> process{0};
-std::atomic<pthread_t> main_thread{};
+std::atomic<pid_t> waiting_process{0};
+std::atomic<pthread_t> running_thread{};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-bool is_waited_for() { return process.load() == ::getpid(); }
+bool is_waited_for() { return waiting_process.load() == ::getpid(); }
 
 void wait_for_the_runs_end() {
-  if (!is_waited_for() || ::pthread_equal(main_thread.load(), ::pthread_self()) != 0) return;
+  if (!is_waited_for() || ::pthread_equal(running_thread.load(), ::pthread_self()) != 0) return;
   tell_of_lost_launcher();
   const auto until = std::chrono::steady_clock::now() + kMostWait;
   while (is_waited_for() && std::chrono::steady_clock::now() < until) {
@@ -43,15 +43,15 @@ void wait_for_the_runs_end() {
 }  // namespace
 
 LostLauncher::LostLauncher() {
-  main_thread.store(::pthread_self());
-  process.store(::getpid());
+  running_thread.store(::pthread_self());
+  waiting_process.store(::getpid());
 }
-LostLauncher::~LostLauncher() { process.store(0); }
+LostLauncher::~LostLauncher() { waiting_process.store(0); }
 
 }  // namespace runner
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the one of libc, which is replaced
-extern "C" [[noreturn]] void _exit(int status) {
+extern "C" [[noreturn, gnu::visibility("default")]] void _exit(int status) {
   if (status == runner::kLostConnection) runner::wait_for_the_runs_end();
   while (true) ::syscall(SYS_exit_group, status);
 }

@@ -29,6 +29,9 @@ constexpr std::chrono::milliseconds kGuardLookEvery(200);
 /// Delays that let the best informed ranks print first. The first rank of a host that lacks a rank
 /// prints at once; then follow rank 0, the first ranks of other hosts, and all others.
 constexpr double kRootsDelayS = 2.0, kFirstsDelayS = 5.0, kLastDelayS = 8.0;
+/// Ranks but 0 look so much later: by then the launcher has ended them if rank 0 has found
+/// something, printed it and ended. Who looked just after that would miss rank 0, and say so.
+constexpr double kOthersLookDelayS = 0.5;
 /// Limit for examining this host's processes, in case a file system does not respond.
 constexpr std::chrono::seconds kLookTime(2);
 
@@ -50,7 +53,7 @@ class Waiter {
       : phase_(phase), launcher_(launcher), timeout_s_(timeout_s) {}
 
   void wait(const std::stop_token& stop) {
-    if (!passes(timeout_s_, stop)) return;
+    if (!passes(timeout_s_ + (launcher_.rank == 0 ? 0.0 : kOthersLookDelayS), stop)) return;
     const launch::MissingRanks missing = look();
     if (!passes(delay_s(missing), stop)) return;
     if (is_alone()) end("trainmark doctor looks for what keeps MPI from it");

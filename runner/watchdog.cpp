@@ -49,6 +49,8 @@ constexpr std::chrono::seconds kLastWordsTime(2);
 constexpr std::chrono::seconds kReportTime(1);
 /// A main thread that calls no MPI has this long to end by itself after its launcher is lost.
 constexpr double kAfterLastWordsS = 2.0;
+/// Nobody kills ranks whose launcher is lost: less than the time that LostLauncher gives them.
+constexpr double kLostLauncherGraceS = 25.0;
 /// Rank 1 reports a silent rank 0; the others wait this long for it to do so.
 constexpr double kDeferenceS = 2.0;
 
@@ -113,6 +115,7 @@ class Watchdog::Watcher {
   void send_state();
   void send_failure();
   void check_launcher();
+  double grace_s(StopSignal signal) const;
   void check_signal();
   std::string silent_text() const;
   std::string pause_text() const;
@@ -239,8 +242,13 @@ void Watchdog::Watcher::check_launcher() {
     tell_of_lost_launcher();
   }
   if (does_abort_wait() && now_s_ - lost_at_s_ > options_.grace_s + kAfterLastWordsS) {
-    std::_Exit(static_cast<int>(base::ExitCode::kSystem));
+    end(fmt::format("the launcher is lost, during {}", doing_text(activity_.look())));
   }
+}
+
+double Watchdog::Watcher::grace_s(StopSignal signal) const {
+  const bool is_let_be = signal == StopSignal::kLostLauncher && !does_abort_wait();
+  return is_let_be ? kLostLauncherGraceS : options_.grace_s;
 }
 
 void Watchdog::Watcher::check_signal() {
@@ -253,7 +261,7 @@ void Watchdog::Watcher::check_signal() {
       mailbox_.send_to(rank, {Message::Kind::kAsk, own_state(), {}});
     }
   }
-  if (now_s_ - told_at_s_ < options_.grace_s) return;
+  if (now_s_ - told_at_s_ < grace_s(signal)) return;
   say_last_words(fmt::format("told to end by {} during {}{}", to_string(signal),
                              doing_text(activity_.look()),
                              pause_text().empty() ? silent_text() : pause_text()));

@@ -53,8 +53,10 @@ std::int64_t read_pack(const dataset::Dataset& source, const PackList& list, Pac
 
 /// Makes of `image`, which read_pack() made, the pack that a copy holds, in `stored`, of
 /// stored_bytes(): samples of compressed files are expanded where the files state what they expand
-/// to, no more than `most_bytes`. What is not as it is stated stays as it is, so that a damaged
-/// file is noticed by who reads the sample. Returns the pack's bytes. Any thread may call it.
+/// to, no more than `most_bytes`, and there is room, for which the plan counts only files whose
+/// names say that they may be compressed. What is not as it is stated stays as it is, so that a
+/// damaged file is noticed by who reads the sample. Returns the pack's bytes. Any thread may call
+/// it.
 std::int64_t expand_pack(std::span<const std::byte> image, const PackList& list, PackName name,
                          std::int64_t most_bytes, std::span<std::byte> stored);
 

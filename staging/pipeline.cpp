@@ -117,7 +117,7 @@ struct Pipeline::State {
     if (list[image.number].more_bytes == 0) return image.bytes();
     const auto bytes = static_cast<std::size_t>(stored_bytes(list, image.number));
     if (memory.size() < bytes) {
-      memory = {};
+      std::vector<std::byte>().swap(memory);  // what is too small is free before more is taken
       memory.resize(bytes);
     }
     const auto room = std::span(memory).first(bytes);

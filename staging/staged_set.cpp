@@ -43,6 +43,8 @@ SetRecord record_for(const StagingPlan& plan, const dataset::Dataset& source,
 std::string advice_on_space(const std::vector<StagingPlan>& plans) {
   std::int64_t more = 0;
   for (const StagingPlan& plan : plans) {
+    // Samples that are not expanded are another copy, of which nothing is there.
+    if (plan.missing != plan.packs) return "";
     for (const std::int64_t number : plan.missing) more += (*plan.list)[number].more_bytes;
   }
   return more == 0 ? "" : fmt::format("; staging.expand=false needs {} bytes less", more);

@@ -19,12 +19,11 @@ inline std::string mpirun_with_stuck_file(int ranks, const std::string& file) {
          mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
 }
 
-/// As mpirun(); alone for one rank. The first read of `file` creates `folder`/reached, and goes on
+/// As mpirun(). The first read of `file` creates `folder`/reached, and goes on
 /// when there is `folder`/go.
 inline std::string mpirun_with_pause(int ranks, const std::string& file,
                                      const std::string& folder) {
   const std::string variables = fault_variables() + "TRAINMARK_TEST_PAUSE=" + file + ":" + folder;
-  if (ranks == 1) return variables + " LD_PRELOAD=" SHIM " ";
   return variables + " " + mpirun(ranks, with_variable("LD_PRELOAD", SHIM));
 }
 

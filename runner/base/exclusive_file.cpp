@@ -66,18 +66,20 @@ bool has_no_links(int error) {
 }  // namespace
 
 std::optional<std::string> read_created(const std::string& path) {
-  constexpr int kLooks = 50;
+  constexpr int kLooks = 50, kAtOnce = 4;
   constexpr auto kBetween = std::chrono::milliseconds(20);
   std::string text, problem;
   for (int look = 0; look < kLooks; ++look) {
     problem.clear();
     auto read = read_text(path, problem);
-    if (!read) {
-      if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
+    if (read) {
+      text = *std::move(read);
+      if (text.ends_with('\n')) return text;
+    } else if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+      return std::nullopt;
+    } else if (look < kAtOnce) {
       continue;  // it may have come between the two calls
     }
-    text = *std::move(read);
-    if (text.ends_with('\n')) return text;
     std::this_thread::sleep_for(kBetween);
   }
   if (!problem.empty()) throw SystemError(path + ": " + problem);

@@ -78,8 +78,9 @@ struct Region {
 /// lack the end mark.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
 /// What is wanted of an image: a region, of which a JPEG's may be decoded at 1/2, 1/4 or 1/8 of its
-/// size, by means over squares of pixels that its transform (DCT) gives at less cost. Then top and
-/// left are rounded down, bottom and right up, to whole pixels of that size.
+/// size, without the high frequencies of its transform (DCT): about the means over squares of
+/// pixels, at less cost. Then top and left are rounded down, bottom and right up, to whole pixels
+/// of that size.
 struct View {
   View(const Region& wanted, int factor = 1) : region(wanted), shrink(factor) {}
   Region region;

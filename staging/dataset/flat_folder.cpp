@@ -52,8 +52,9 @@ void require_once(const Listing& listing) {
   if (twice == listing.samples.end()) return;
   const char* const first = listing.names.data() + twice->position;
   const char* const second = listing.names.data() + (twice + 1)->position;
-  throw base::DataError(fmt::format("{}: expected each sample once, found '{}' and '{}'",
-                                    listing.root, base::printable(first), base::printable(second)));
+  throw base::DataError(
+      fmt::format("{}: expected each sample once, found '{}' and '{}'; remove one", listing.root,
+                  base::printable(first), base::printable(second)));
 }
 
 }  // namespace

@@ -107,10 +107,16 @@ TEST(Scaling, HasACauseInCachesThatHoldMoreOfTheSetOnMoreNodes) {
   large.olympic.cached_fraction = slow.olympic.cached_fraction = 0.75;
   relate({&small, &large, &slow});
   EXPECT_EQ(analysis::cause_above_one(large, small),
-            "above 100 %: 75.0 % of the samples were read from caches on 4 compute units, 12.5 % "
+            "above 100 %, where caches gave 75.0 % of the samples on 4 compute units, and 12.5 % "
             "on 1");
   EXPECT_EQ(analysis::cause_above_one(slow, small), "") << "less than 100 %";
   EXPECT_EQ(analysis::cause_above_one(small, small), "") << "nothing to compare with";
+  SystemFacts even = set_of(4, 24.99);
+  even.olympic.cached_fraction = 0.75;
+  relate({&small, &even});
+  EXPECT_EQ(analysis::cause_above_one(even, small), "") << "100.0 % as printed";
+  small.olympic.cached_fraction = 0.745;
+  EXPECT_EQ(analysis::cause_above_one(large, small), "") << "no more than elsewhere";
   small.olympic.cached_fraction = 0.75;
   EXPECT_EQ(analysis::cause_above_one(large, small), "") << "caches are not the cause";
   small.olympic.cached_fraction.reset();

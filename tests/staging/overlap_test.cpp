@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -129,9 +130,10 @@ TEST_F(OverlapOnRanks, FailsNothingButItselfWhenASampleCannotBeCopied) {
 TEST_F(OverlapOnRanks, EndsWhenARankIsToldToEnd) {
   const runner::Topology topology = nodes(2);
   const runner::StopSignals signals;
-  const bool is_told = world_.rank() == world_.size() - 1;
-  const auto source = source_with([is_told] {
-    if (is_told) raise(SIGTERM);
+  // Once: a third one within a stall of seconds would end the process.
+  std::atomic<bool> is_told = world_.rank() != world_.size() - 1;
+  const auto source = source_with([&is_told] {
+    if (!is_told.exchange(true)) raise(SIGTERM);
     std::this_thread::sleep_for(1ms);
   });
   const auto staging = begin(topology, source);

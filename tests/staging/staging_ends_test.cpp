@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 
@@ -54,9 +55,10 @@ TEST_F(StagingOnRanks, LeavesNothingBehindWhenOneRankIsToldToEnd) {
   const auto first = std::make_shared<MemoryDataset>(20);
   const auto second = std::make_shared<MemoryDataset>(100);
   const runner::StopSignals signals;
-  const bool is_told = world_.rank() == world_.size() - 1;
+  // Once: a third one within a stall of seconds would end the process.
+  std::atomic<bool> is_told = world_.rank() != world_.size() - 1;
   second->at_read = [&] {
-    if (is_told) raise(SIGTERM);
+    if (!is_told.exchange(true)) raise(SIGTERM);
   };
   try {
     Staging({{"first", first, {{0, 20}}}, {"second", second, {{0, 100}}}},

@@ -116,12 +116,15 @@ TEST_F(CompressedSamples, AreRefusedBesideThePlainOnes) {
        {"data-1.h5", "data-1.h5-a.h5", "data-2.h5.zst", "data-1.h5.zst", "data-1.h5.gz"}) {
     write(name, {});
   }
-  EXPECT_EQ(data_error([&] { list_climate(path()); }),
-            path() + ": expected each sample once, found 'data-1.h5' and 'data-1.h5.gz'");
+  EXPECT_EQ(
+      data_error([&] { list_climate(path()); }),
+      path() + ": expected each sample once, found 'data-1.h5' and 'data-1.h5.gz'; remove one");
   write("u/a.tfrecord.lz4", {});
   write("u/a.tfrecord.gz", {});
-  EXPECT_EQ(data_error([&] { list_universes(path() + "/u"); }),
-            path() + "/u: expected each sample once, found 'a.tfrecord.gz' and 'a.tfrecord.lz4'");
+  EXPECT_EQ(
+      data_error([&] { list_universes(path() + "/u"); }),
+      path() +
+          "/u: expected each sample once, found 'a.tfrecord.gz' and 'a.tfrecord.lz4'; remove one");
 }
 
 TEST_F(CompressedSamples, NameWhatIsWrong) {

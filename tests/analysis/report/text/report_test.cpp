@@ -133,8 +133,8 @@ TEST(JointText, ExplainsAnEfficiencyAbove100PercentByCaches) {
   analysis::report::TextPage page(out, 200);
   write_joint_text(page, two_scales());
   EXPECT_THAT(out.str(), testing::ContainsRegex("large +small +4.00 +125.0 .*75.0"));
-  EXPECT_THAT(out.str(), HasSubstr("- large: above 100 %: 75.0 % of the samples were read from "
-                                   "caches on 4 compute units, 12.5 % on 1\n"));
+  EXPECT_THAT(out.str(), HasSubstr("- large: above 100 %, where caches gave 75.0 % of the samples "
+                                   "on 4 compute units, and 12.5 % on 1\n"));
   // Sets without a cache have no column for it.
   EXPECT_THAT(joint_text_of("set", 200), Not(HasSubstr("from caches")));
 }
