@@ -58,14 +58,20 @@ def add_memory_options(parser, names):
     parser.add_argument("--peak-of", choices=names, help=argparse.SUPPRESS)  # a script calls itself
 
 
+def check_files(parser, options, program="trainmark"):
+    """Makes the program's path absolute. Ends the script with exit code 2 if it, or --output, cannot be used."""
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program {program}")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    options.program = os.path.abspath(options.program)
+
+
 def check_options(parser, options):
     """Sets the default of --allocator. Ends the script with exit code 2 if an option cannot be used."""
     if options.allocator is None:
         options.allocator = "installed" if getattr(options, "memory", False) else "thresholds"
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    check_files(parser, options)
 
 
 def settle(options):

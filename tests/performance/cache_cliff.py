@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from beside_pytorch import check_writable, whole_number, write_report
+from beside_pytorch import check_files, whole_number, write_report
 from cache import HOSTS, config_of, make_set, peer
 from run_check import call
 
@@ -39,11 +39,7 @@ def parse_arguments():
     parser.add_argument("--folder", help="where to work; default: the folder for temporary files")
     parser.add_argument("--output", help="JSON file for settings and figures")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
-    options.program = os.path.abspath(options.program)
+    check_files(parser, options)
     options.hosts = max(COUNTS)  # of the set and the batch, which are the same for all
     return options
 

@@ -24,7 +24,7 @@ import time
 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
-from beside_pytorch import check_writable, whole_number, write_report
+from beside_pytorch import check_files, whole_number, write_report
 
 WIDTH, HEIGHT, QUALITY = 500, 375, 96
 SIZE = 224
@@ -40,10 +40,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
     parser.add_argument("--output", help="JSON file for settings and figures")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program decode_benchmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    check_files(parser, options, "decode_benchmark")
     return options
 
 

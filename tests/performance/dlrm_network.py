@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-from beside_pytorch import check_writable, machine_of, whole_number, write_report
+from beside_pytorch import check_files, machine_of, whole_number, write_report
 from run_check import call
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -52,15 +52,11 @@ def parse_arguments():
     parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
     parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
+    check_files(parser, options)
     if options.batch % options.hosts != 0:
         parser.error(f"--batch: must divide by {options.hosts} hosts, got {options.batch}")
     if not re.fullmatch(r"unlimited|[0-9.]+([kmgt]?bit|[kmgt]?bps)", options.rate):
         parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
-    options.program = os.path.abspath(options.program)
     return options
 
 

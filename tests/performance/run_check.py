@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from beside_pytorch import check_writable, machine_of, whole_number
+from beside_pytorch import check_files, machine_of, whole_number
 
 CLASSES = 8
 TARGET_MISSED = 6
@@ -38,10 +38,7 @@ def parse_arguments():
     parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
     parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
+    check_files(parser, options)
     return options
 
 
@@ -98,7 +95,6 @@ def run(options, folder, config, number):
 
 def main():
     options = parse_arguments()
-    options.program = os.path.abspath(options.program)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         generate(options, folder)

@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 
-from beside_pytorch import check_writable, whole_number, write_report
+from beside_pytorch import check_files, whole_number, write_report
 from run_check import call
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -55,11 +55,7 @@ def parse_arguments():
     parser.add_argument("--folder", help="where to work; default: the folder for temporary files")
     parser.add_argument("--output", help="JSON file for settings and figures")
     options = parser.parse_args()
-    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
-        parser.error(f"{options.program}: expected the program trainmark")
-    if options.output:
-        check_writable(parser, pathlib.Path(options.output))
-    options.program = os.path.abspath(options.program)
+    check_files(parser, options)
     is_small = options.what == "small"
     options.files = options.files or (60_000 if is_small else 24)
     options.file_bytes = options.file_bytes or (4096 if is_small else 57_000_000)

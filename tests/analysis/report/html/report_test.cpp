@@ -12,6 +12,7 @@
 #include "analysis/oddities.h"
 #include "analysis/own_log.h"
 #include "analysis/report/html/element.h"
+#include "analysis/report/made_scales.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
@@ -188,6 +189,16 @@ TEST(HtmlReport, ChartsSystemsSideBySide) {
 }
 
 /// A page of a thousand logs has a bar per folder, limited tables, and a size fit for a mail.
+TEST(HtmlReport, ExplainsAnEfficiencyAbove100PercentByCaches) {
+  EXPECT_THAT(
+      analysis::report::report_html(analysis::two_scales()),
+      HasSubstr("large: efficiency above 100 %, where caches gave 75.0 % of the samples on 4 "
+                "compute units, and 12.5 % on 1."));
+  analysis::Report without = analysis::two_scales();
+  without.systems[0].facts.olympic.cached_fraction.reset();
+  EXPECT_THAT(analysis::report::report_html(without), Not(HasSubstr("above 100 %, where")));
+}
+
 TEST(HtmlReport, OfAThousandLogsStaysSmall) {
   const base::TemporaryDirectory folder;
   own_log::Log log = own_log::clean();

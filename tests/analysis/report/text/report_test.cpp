@@ -9,6 +9,7 @@
 #include "analysis/findings/make_report.h"
 #include "analysis/golden.h"
 #include "analysis/own_log.h"
+#include "analysis/report/made_scales.h"
 #include "analysis/submission/power_logs.h"
 #include "runner/base/content.h"
 #include "runner/base/printable.h"
@@ -106,32 +107,10 @@ TEST(JointText, HasTheSystemsOfABenchmarkSideBySide) {
   EXPECT_THAT(text, Not(HasSubstr("result_4.txt"))) << "runs are not told one by one";
 }
 
-/// Two sizes of one system; caches of the larger one hold all of the set.
-analysis::Report two_scales() {
-  analysis::Report report;
-  for (const double nodes : {1.0, 4.0}) {
-    analysis::SystemReport system;
-    system.name = nodes == 1.0 ? "small" : "large";
-    analysis::SystemFacts& facts = system.facts;
-    facts.benchmark = "cosmoflow";
-    facts.olympic_mean_s = 600.0 / nodes;
-    facts.compute_units = nodes;
-    facts.description.processors_per_node = 1.0;
-    facts.description.processor = "Xeon";
-    facts.olympic.samples_per_epoch = 1000.0;
-    facts.olympic.mean_epoch_s = nodes == 1.0 ? 100.0 : 20.0;
-    facts.olympic.cached_fraction = nodes == 1.0 ? 0.125 : 0.75;
-    report.systems.push_back(std::move(system));
-  }
-  analysis::relate_scales(
-      {{"small", &report.systems[0].facts}, {"large", &report.systems[1].facts}});
-  return report;
-}
-
 TEST(JointText, ExplainsAnEfficiencyAbove100PercentByCaches) {
   std::ostringstream out;
   analysis::report::TextPage page(out, 200);
-  write_joint_text(page, two_scales());
+  write_joint_text(page, analysis::two_scales());
   EXPECT_THAT(out.str(), testing::ContainsRegex("large +small +4.00 +125.0 .*75.0"));
   EXPECT_THAT(out.str(), HasSubstr("- large: above 100 %, where caches gave 75.0 % of the samples "
                                    "on 4 compute units, and 12.5 % on 1\n"));
