@@ -107,7 +107,9 @@ class Communicator {
   std::int64_t allreduce_max(std::int64_t value) const;
   std::int64_t allreduce_min(std::int64_t value) const;
   double allreduce_max(double value) const;
-  /// Nonblocking in-place sum. Collective: every rank starts the same operations in the same order.
+  /// Nonblocking in-place sum, with the same bits on all ranks. Collective: every rank starts the
+  /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only while a
+  /// Pending of this job is tested or waited for.
   Pending start_allreduce_sum(std::span<float> data) const;
   /// counts[r] elements from rank r, in rank order, on every rank.
   void allgather(std::span<const double> mine, std::span<double> all,
@@ -158,6 +160,7 @@ class Communicator {
   friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;
+  Pending start_ring_sum(std::span<float> data) const;
   const void* handle() const noexcept;  ///< MPI_Comm*
   std::unique_ptr<State> state_;
 };

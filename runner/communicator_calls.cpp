@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -31,7 +33,18 @@ constexpr std::size_t kPieceBytes = kPiece * sizeof(float);
 /// One tag is enough: messages between two ranks arrive in the order sent.
 constexpr int kTag = 0;
 
+/// Tags of sums that go round a ring. More are never under way at the same time.
+constexpr int kFirstRingTag = 1000;
+constexpr std::int64_t kRingTags = 20'000;
+
 constexpr const char* kWaitall = "MPI_Waitall";
+
+/// Open MPI 4.1 sums in place by a binomial tree, whatever the size, which is slow where bytes
+/// count rather than messages.
+bool is_for_ring(std::size_t bytes, int ranks) {
+  constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10;
+  return ranks > 1 && bytes >= kLeastChunkBytes * static_cast<std::size_t>(ranks);
+}
 
 /// Calls use(first, count) for consecutive pieces of `size` elements; `size` must be the same on
 /// every rank.
@@ -60,29 +73,37 @@ Pending& Pending::operator=(Pending&& from) noexcept {
 }
 
 Pending::~Pending() {
-  if (state_ == nullptr || unwinding_or_finalized()) return;
-  const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
-  // A destructor cannot throw; callers that must see errors call wait().
-  MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(),
-              MPI_STATUSES_IGNORE);
+  if (state_ == nullptr) return;
+  if (unwinding_or_finalized()) {
+    // Messages may still arrive in the rings' memory, which the end of the process frees.
+    for (auto& ring : state_->rings) [[maybe_unused]] const RingSum* const kept = ring.release();
+    return;
+  }
+  try {
+    wait();
+  } catch (const std::exception&) {
+    // A destructor cannot throw; callers that must see errors call wait().
+  }
 }
 
 bool Pending::test() {
   if (state_ == nullptr) return true;
-  int done = 0;
-  check(MPI_Testall(base::narrow<int>(state_->requests.size()), state_->requests.data(), &done,
-                    MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-  if (done != 0) state_.reset();
-  return done != 0;
+  if (!state_->is_done()) return false;
+  state_.reset();
+  return true;
 }
 
 void Pending::wait() {
   if (state_ == nullptr) return;
   const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
-  check(MPI_Waitall(base::narrow<int>(state_->requests.size()), state_->requests.data(),
-                    MPI_STATUSES_IGNORE),
-        kWaitall);
+  if (state_->rings.empty() && state_->book->rings.empty()) {
+    check(MPI_Waitall(base::narrow<int>(state_->requests.size()), state_->requests.data(),
+                      MPI_STATUSES_IGNORE),
+          kWaitall);
+  } else {
+    // Ranks that share a CPU must let each other go on.
+    while (!state_->is_done()) std::this_thread::yield();
+  }
   state_.reset();
 }
 
@@ -188,6 +209,7 @@ std::int64_t Communicator::allreduce_min(std::int64_t value) const {
 double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
 
 Pending Communicator::start_allreduce_sum(std::span<float> data) const {
+  if (is_for_ring(data.size_bytes(), state_->size)) return start_ring_sum(data);
   Pending pending = state_->pending(data.size_bytes());
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -195,6 +217,17 @@ Pending Communicator::start_allreduce_sum(std::span<float> data) const {
                          &request),
           "MPI_Iallreduce");
     pending.state_->requests.push_back(request);
+  });
+  return pending;
+}
+
+Pending Communicator::start_ring_sum(std::span<float> data) const {
+  Pending pending = state_->pending(RingSum::bytes_sent(data.size(), state_->rank, state_->size));
+  in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
+    const int tag = kFirstRingTag + static_cast<int>(state_->rings_begun++ % kRingTags);
+    auto& ring = pending.state_->rings.emplace_back(std::make_unique<RingSum>(
+        data.subspan(first, static_cast<std::size_t>(count)), state_->comm, tag));
+    state_->book->rings.push_back(ring.get());
   });
   return pending;
 }

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -17,6 +18,7 @@
 #include "runner/base/unique_handle.h"
 #include "runner/communicator.h"
 #include "runner/mpi_calls.h"
+#include "runner/ring_sum.h"
 
 namespace runner {
 
@@ -48,10 +50,17 @@ struct DatatypeTraits {
   }
 };
 
-/// The receivers of accounting; shared by all communicators derived from one world.
+/// The receivers of accounting, and what is under way; shared by all communicators derived from one
+/// world.
 struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
   base::Activity activity;
+  std::vector<RingSum*> rings;  ///< not done, in the order in which they began
+
+  /// Other ranks may wait for any of them, whichever this rank waits for.
+  void go_on() {
+    std::erase_if(rings, [](RingSum* ring) { return ring->go_on(); });
+  }
 };
 
 /// A buffer's parts in MPI's terms: ints that count units of one or more bytes.
@@ -65,7 +74,18 @@ struct Pending::State {
   std::shared_ptr<Accounting::Book> book;
   std::vector<MPI_Request> requests;
   std::list<MpiParts> parts;  ///< MPI reads them until the operation ends
+  std::vector<std::unique_ptr<RingSum>> rings;
   std::int64_t bytes_sent = 0;
+
+  bool is_done() {
+    book->go_on();
+    int done = 0;
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    return done != 0 && std::all_of(rings.begin(), rings.end(),
+                                    [](const auto& ring) { return ring->is_done(); });
+  }
 };
 
 /// A call that waits for other ranks. The activity shows it, and telemetry, if present, records its
@@ -134,6 +154,7 @@ struct Communicator::State {
   std::shared_ptr<Accounting::Book> book;
   int rank = 0;
   int size = 1;
+  mutable std::int64_t rings_begun = 0;  ///< the same on all ranks
 };
 
 }  // namespace runner

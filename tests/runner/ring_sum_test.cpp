@@ -1,0 +1,123 @@
+// Tests of sums that go round a ring.
+#include "runner/ring_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "runner/communicator.h"
+
+namespace runner {
+namespace {
+
+/// Whole numbers, of which every order of adding gives the same sum.
+float value(int rank, std::size_t index) {
+  return static_cast<float>((index * 31 + static_cast<std::size_t>(rank) * 7) % 1000);
+}
+
+std::vector<float> values_of(int rank, std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value(rank, i);
+  return values;
+}
+
+void expect_sums(const std::vector<float>& found, int ranks) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    float expected = 0.0F;
+    for (int rank = 0; rank < ranks; ++rank) expected += value(rank, i);
+    ASSERT_EQ(found[i], expected) << i << " of " << found.size();
+  }
+}
+
+TEST(RingSum, AddsUpAnyNumberOfElements) {
+  const Communicator world = Communicator::world();
+  const auto ranks = static_cast<std::size_t>(world.size());
+  for (const std::size_t count :
+       {ranks * 4096, ranks * 4096 + 1, ranks * 4096 - 1, std::size_t{100'003}, std::size_t{3}}) {
+    std::vector<float> data = values_of(world.rank(), count);
+    world.start_allreduce_sum(data).wait();
+    expect_sums(data, world.size());
+  }
+}
+
+/// Values of which the order of adding decides the last bits.
+TEST(RingSum, GivesAllRanksTheSameBits) {
+  const Communicator world = Communicator::world();
+  std::vector<float> data(200'000);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    data[i] = 1.0F / static_cast<float>(3 + i % 977 + static_cast<std::size_t>(world.rank()) * 13);
+  }
+  const std::vector<float> own = data;
+  world.start_allreduce_sum(data).wait();
+  std::vector<float> of_rank_0 = data;
+  world.broadcast(std::as_writable_bytes(std::span(of_rank_0)), 0);
+  EXPECT_EQ(std::memcmp(data.data(), of_rank_0.data(), data.size() * sizeof(float)), 0);
+  std::vector<float> again = own;
+  world.start_allreduce_sum(again).wait();
+  EXPECT_EQ(std::memcmp(data.data(), again.data(), data.size() * sizeof(float)), 0);
+}
+
+/// Each rank waits in an order of its own, with other calls in between.
+TEST(RingSum, MayBeWaitedForInAnyOrder) {
+  const Communicator world = Communicator::world();
+  constexpr std::size_t kSums = 12;
+  const auto first = static_cast<std::size_t>(world.rank()) * 5;
+  std::vector<std::vector<float>> data;
+  for (std::size_t i = 0; i < kSums; ++i) data.push_back(values_of(world.rank(), 40'000 + i));
+  std::vector<Pending> pending;
+  for (std::vector<float>& one : data) pending.push_back(world.start_allreduce_sum(one));
+  EXPECT_EQ(world.allreduce_max(std::int64_t{world.rank()}), world.size() - 1);
+  for (std::size_t i = 0; i < kSums; ++i) {
+    Pending& next = pending[(first + i) % kSums];
+    if (i % 2 == 0) {
+      next.wait();
+    } else {
+      while (!next.test()) std::this_thread::yield();
+    }
+  }
+  for (const std::vector<float>& one : data) expect_sums(one, world.size());
+}
+
+TEST(RingSum, WaitsForASlowRank) {
+  const Communicator world = Communicator::world();
+  std::vector<float> data = values_of(world.rank(), 100'000);
+  if (world.rank() == world.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  Pending pending = world.start_allreduce_sum(data);
+  std::this_thread::sleep_for(std::chrono::milliseconds(world.rank() * 10));
+  pending = {};  // as its destructor does
+  expect_sums(data, world.size());
+}
+
+TEST(RingSum, GoesOnInsideGroupsAtTheSameTime) {
+  const Communicator world = Communicator::world();
+  const Communicator group = world.split(world.rank() % 2, world.rank());
+  std::vector<float> mine = values_of(0, 50'000), all = values_of(world.rank(), 60'000);
+  Pending of_group = group.start_allreduce_sum(mine);
+  Pending of_all = world.start_allreduce_sum(all);
+  (world.rank() % 2 == 0 ? of_group : of_all).wait();
+  (world.rank() % 2 == 0 ? of_all : of_group).wait();
+  expect_sums(all, world.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    ASSERT_EQ(mine[i], value(0, i) * static_cast<float>(group.size()));
+  }
+}
+
+TEST(RingSum, SendsTheLeastBytes) {
+  EXPECT_EQ(RingSum::bytes_sent(1'000, 0, 1), 0u);
+  EXPECT_EQ(RingSum::bytes_sent(1'000, 1, 2), 4'000u);
+  std::size_t sent = 0;
+  for (int rank = 0; rank < 7; ++rank) sent += RingSum::bytes_sent(1'001, rank, 7);
+  EXPECT_EQ(sent, 2u * 6 * 1'001 * sizeof(float));
+  const Communicator world = Communicator::world();
+  std::vector<float> data(100'000);
+  Pending pending = world.start_allreduce_sum(data);
+  const auto expected = RingSum::bytes_sent(data.size(), world.rank(), world.size());
+  EXPECT_EQ(pending.bytes_sent(), static_cast<std::int64_t>(expected));
+}
+
+}  // namespace
+}  // namespace runner
