@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runner/base/archive_path.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/file_walk.h"
 #include "runner/base/printable.h"
@@ -127,7 +128,7 @@ std::vector<std::string> data_paths(const nlohmann::json& resolved) {
   for (const char* const pointer : {"/dataset/train", "/dataset/validation", "/dataset/test"}) {
     const nlohmann::json::json_pointer at(pointer);
     if (!resolved.contains(at) || !resolved.at(at).is_string()) continue;
-    auto path = resolved.at(at).get<std::string>();
+    std::string path = base::file_at(resolved.at(at).get<std::string>());
     const bool is_new = std::ranges::find(paths, path) == paths.end();
     if (is_new && !path.empty()) paths.push_back(std::move(path));
   }

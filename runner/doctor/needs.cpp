@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "runner/base/archive_path.h"
+
 namespace doctor {
 namespace {
 
@@ -41,7 +43,7 @@ std::vector<std::string> dataset_paths(const Json& config) {
                                  "/dataset/validation_labels", "/dataset/statistics"};
   std::vector<std::string> paths;
   for (const char* pointer : kPaths) {
-    const std::string path = text_at(config, pointer);
+    const std::string path = base::file_at(text_at(config, pointer));
     if (!path.empty()) paths.push_back(path);
   }
   return paths;

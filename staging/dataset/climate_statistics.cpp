@@ -7,9 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "runner/base/archive_path.h"
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/h5_array.h"
+#include "staging/dataset/tar_listing.h"
 
 namespace dataset {
 namespace {
@@ -46,23 +48,34 @@ void write(const H5FileHandle& file, const char* path, hid_t type, const Climate
   write_h5_array(file, path, type, {values.size()}, values.data());
 }
 
-}  // namespace
-
-ClimateStatistics read_climate_statistics(const std::string& path) {
-  const File file(path);
-  H5FileParts parts(file);
+ClimateStatistics read_from(H5Storage& storage, const std::string& path) {
   StoredArray minimum, maximum;
   {
     const H5Section section;
-    const H5Arrays arrays(parts, path);
+    const H5Arrays arrays(storage, path);
     minimum = find(arrays, kMinimum);
     maximum = find(arrays, kMaximum);
   }
   ClimateStatistics statistics;
-  read_floats(parts, minimum, statistics.minval);
-  read_floats(parts, maximum, statistics.maxval);
+  read_floats(storage, minimum, statistics.minval);
+  read_floats(storage, maximum, statistics.maxval);
   check(statistics, path);
   return statistics;
+}
+
+}  // namespace
+
+ClimateStatistics read_climate_statistics(const std::string& path) {
+  constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
+  const auto inside = base::archive_path(path);
+  if (!inside || inside->below.empty()) {
+    const File file(path);
+    H5FileParts parts(file);
+    return read_from(parts, path);
+  }
+  const std::vector<std::byte> bytes = read_member(*inside, kMostBytes);
+  H5Memory memory(bytes, path);
+  return read_from(memory, path);
 }
 
 ClimateSummary summarize(const ClimateSample& sample) {

@@ -16,9 +16,9 @@ struct ClimateStatistics {
   std::array<float, kClimateChannels> minval{}, maxval{};
 };
 
-/// Reads climate/minval and climate/maxval, 16 values each, of float32 or float64. Throws DataError
-/// beginning with `path` when they are missing or not finite, or when a maximum is not above its
-/// minimum.
+/// Reads climate/minval and climate/maxval, 16 values each, of float32 or float64. The file may lie
+/// in a tar archive ("data.tar/stats.h5"). Throws DataError beginning with `path` when they are
+/// missing or not finite, or when a maximum is not above its minimum.
 ClimateStatistics read_climate_statistics(const std::string& path);
 
 /// Sums and extremes of all values of each channel.

@@ -173,14 +173,16 @@ std::optional<std::int64_t> stated_bytes(std::span<const std::byte> file, std::i
   return checked_statement(begin, end, std::ssize(file), most_bytes);
 }
 
-std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t most_bytes) {
+std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t offset, std::int64_t bytes,
+                                         std::int64_t most_bytes) {
   std::array<std::byte, kBeginBytes> begin{};
-  const auto got = static_cast<std::size_t>(file.read_some(0, begin));
   std::array<std::byte, kEndBytes> end{};
-  if (file.size() < std::ssize(end)) return std::nullopt;
-  const auto bytes = std::span<const std::byte>(begin).first(got);
-  if (compression_of(bytes) == Compression::kGzip) file.read(file.size() - std::ssize(end), end);
-  return checked_statement(bytes, end, file.size(), most_bytes);
+  if (bytes < std::ssize(end)) return std::nullopt;
+  const auto head = std::span(begin).first(
+      static_cast<std::size_t>(std::min<std::int64_t>(bytes, std::ssize(begin))));
+  file.read(offset, head);
+  if (compression_of(head) == Compression::kGzip) file.read(offset + bytes - std::ssize(end), end);
+  return checked_statement(head, end, bytes, most_bytes);
 }
 
 }  // namespace dataset

@@ -44,7 +44,9 @@ bool may_be_compressed(std::string_view file);
 /// or more than `most_bytes`. Wrong for several frames and damaged files; expand_into() notices
 /// that.
 std::optional<std::int64_t> stated_bytes(std::span<const std::byte> file, std::int64_t most_bytes);
-/// The same, by reading only a few bytes. Throws DataError.
-std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t most_bytes);
+/// The same of the compressed file of `bytes` that lies at `offset` of another file, an archive; by
+/// reading only a few bytes. Throws DataError.
+std::optional<std::int64_t> stated_bytes(const File& file, std::int64_t offset, std::int64_t bytes,
+                                         std::int64_t most_bytes);
 
 }  // namespace dataset

@@ -9,12 +9,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "runner/base/archive_path.h"
 #include "runner/base/error.h"
-#include "runner/base/file_format.h"
-#include "runner/base/narrow.h"
+#include "runner/base/printable.h"
 #include "staging/dataset/arrange.h"
 #include "staging/dataset/file.h"
 #include "staging/dataset/tar.h"
+#include "staging/dataset/tar_listing.h"
 
 namespace dataset {
 namespace {
@@ -25,18 +26,12 @@ std::string stem(std::string_view archive) {
   return std::string(archive.substr(0, archive.rfind('.')));
 }
 
-Listing::Sample sample_of(const TarMember& member) {
-  Listing::Sample sample;
-  sample.position = member.data_offset;
-  sample.size = member.size;
-  sample.header_size = base::narrow<std::uint32_t>(member.data_offset - member.header_offset);
-  return sample;
-}
-
-/// Walks an archive and the class archives in it.
+/// Walks an archive, or only a folder in it, and the class archives there.
 class TarLister {
  public:
-  TarLister(const File& file, Findings& findings) : file_(file), findings_(findings) {}
+  /// `folder`: "" for all of the archive.
+  TarLister(const File& file, const std::string& folder, Findings& findings)
+      : file_(file), below_(folder.empty() ? "" : folder + "/"), findings_(findings) {}
 
   /// `prefix`: "" for the outer archive, "n01440764/" for a class archive.
   void walk(const std::string& label, const std::string& prefix, std::int64_t begin,
@@ -44,6 +39,10 @@ class TarLister {
     TarWalker walker(file_, label, begin, end);
     Links links;
     for (TarMember member; walker.next(member);) {
+      if (prefix.empty()) {
+        if (!member.name.starts_with(below_)) continue;
+        member.name.erase(0, below_.size());
+      }
       if (member.name.empty()) continue;
       if (member.kind == TarMember::Kind::kFolder) {
         if (prefix.empty() && !is_hidden(member.name)) findings_.folders.push_back(member.name);
@@ -118,29 +117,21 @@ class TarLister {
   }
 
   const File& file_;
+  const std::string below_;  ///< how names begin in the folder
   Findings& findings_;
 };
 
-/// Refuses a whole file that is no tar archive, but that is known as another kind.
-void refuse_other_formats(const File& file) {
-  std::vector<std::byte> head(kTarBlock);
-  head.resize(static_cast<std::size_t>(file.read_some(0, head)));
-  const std::string format = base::format_in_words(head);
-  const bool is_whole = std::ssize(head) == kTarBlock;
-  if (format.empty() || (is_whole && (is_tar_header(head.data()) || is_end_mark(head.data())))) {
-    return;
-  }
-  throw base::DataError(
-      fmt::format("{}: expected a plain tar archive, found {}", file.path(), format));
-}
-
-void list_tar(const std::string& path, Findings& findings, Listing& listing) {
-  const File file(path);
-  refuse_other_formats(file);
+void list_tar(const base::ArchivePath& path, Findings& findings, Listing& listing) {
+  const File file(path.file);
+  require_tar(file);
   listing.kind = Listing::Kind::kTar;
+  listing.root = path.file;
   listing.file_size = file.size();
   listing.mtime_ns = file.mtime_ns();
-  TarLister(file, findings).walk(path, "", 0, file.size());
+  TarLister(file, path.below, findings).walk(path.file, "", 0, file.size());
+  if (path.below.empty() || !findings.images.empty() || !findings.folders.empty()) return;
+  throw base::DataError(fmt::format("{}/{}: expected a folder of images in the archive, found none",
+                                    path.file, base::printable(path.below)));
 }
 
 /// Lists the images of one folder. A class folder must not contain folders.
@@ -187,14 +178,13 @@ Listing list_samples(const std::string& path, const OpenOptions& options) {
   Findings findings;
   findings.activity = options.activity;
   try {
-    if (!fs::exists(path)) {
-      throw base::DataError(
-          fmt::format("{}: expected a folder or tar archive, found nothing", path));
-    }
-    if (fs::is_directory(path)) {
+    if (const auto archive = base::archive_path(path)) {
+      list_tar(*archive, findings, listing);
+    } else if (fs::exists(path)) {
       list_folder(path, options, findings);
     } else {
-      list_tar(path, findings, listing);
+      throw base::DataError(
+          fmt::format("{}: expected a folder or tar archive, found nothing", path));
     }
   } catch (const fs::filesystem_error& e) {
     throw base::DataError(

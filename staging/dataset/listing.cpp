@@ -70,6 +70,7 @@ std::string to_bytes(const Listing& listing) {
   packer.text(listing.names);
   packer.value(listing.ignored_files);
   packer.value(listing.file_size);
+  packer.value(listing.may_be_compressed);
   packer.value(listing.mtime_ns);
   packer.value(listing.most_bytes);
   packer.text(listing.remark);
@@ -90,6 +91,7 @@ Listing listing_from_bytes(std::string_view bytes) {
   listing.names = unpacker.text();
   listing.ignored_files = unpacker.value<std::int64_t>();
   listing.file_size = unpacker.value<std::int64_t>();
+  listing.may_be_compressed = unpacker.value<bool>();
   listing.mtime_ns = unpacker.value<std::int64_t>();
   listing.most_bytes = unpacker.value<std::int64_t>();
   listing.remark = unpacker.text();

@@ -44,13 +44,14 @@ struct Listing {
   };
   Kind kind = Kind::kFolder;
   bool is_flat = false;
-  std::string root;                       ///< the path as given
+  std::string root;                       ///< the path as given; kTar: of the archive
   std::vector<std::string> class_names;   ///< by class id
   std::vector<std::string> folder_names;  ///< kFolder: by class id, relative to root; flat: only ""
   std::vector<Sample> samples;
   std::string names;                          ///< kFolder: zero-terminated file names
   std::int64_t ignored_files = 0;             ///< hidden, or without an image's extension
   std::int64_t file_size = 0;                 ///< kTar
+  bool may_be_compressed = false;             ///< kTar: of some members, by their names
   std::int64_t mtime_ns = 0;                  ///< of root
   std::int64_t most_bytes = kMostImageBytes;  ///< larger samples are refused
   std::string remark;                         ///< for people; or ""

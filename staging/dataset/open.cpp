@@ -27,6 +27,7 @@ class ListedDataset : public Dataset {
   const std::vector<std::string>& class_names() const override { return listing_.class_names; }
   std::int32_t label(std::int64_t index) const override { return sample(index).label; }
   std::string source() const override { return listing_.root; }
+  std::int64_t most_expanded_bytes() const override { return listing_.most_bytes; }
   std::vector<std::string> take_remarks() const override {
     if (listing_.remark.empty() || is_remark_taken_.exchange(true)) return {};
     return {listing_.remark};
@@ -66,10 +67,8 @@ class FolderDataset final : public ListedDataset {
     const File file(path);
     require_size(index, file.size());
     return {file.size(), file.mtime_ns(), base::hash_name(name_in_root(index)),
-            stated_bytes(file, most_expanded_bytes()).value_or(0)};
+            stated_bytes(file, 0, file.size(), most_expanded_bytes()).value_or(0)};
   }
-
-  std::int64_t most_expanded_bytes() const override { return listing().most_bytes; }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     const File file(path(index));
@@ -147,10 +146,23 @@ class TarDataset final : public ListedDataset {
       throw base::DataError(fmt::format("{}: expected {} bytes as when it was listed, found {}",
                                         file_.path(), this->listing().file_size, file_.size()));
     }
+    for (const Listing::Sample& one : this->listing().samples) {
+      if (one.size <= this->listing().most_bytes) continue;
+      throw base::DataError(
+          fmt::format("{}: offset {}: expected a sample of at most {} bytes, found {}",
+                      file_.path(), one.position, this->listing().most_bytes, one.size));
+    }
   }
 
   std::int64_t bytes(std::int64_t index) const override { return sample(index).size; }
   Stamp stamp(std::int64_t index) const override { return stamp_with(index, listing().mtime_ns); }
+  Stamp stamp_to_expand(std::int64_t index) const override {
+    Stamp found = stamp(index);
+    if (!listing().may_be_compressed) return found;
+    found.expanded_bytes =
+        stated_bytes(file_, sample(index).position, found.bytes, most_expanded_bytes()).value_or(0);
+    return found;
+  }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     out.resize(static_cast<std::size_t>(sample(index).size));

@@ -14,7 +14,10 @@ DataConfig parse_data(const base::ObjectReader& in) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
   data.train = in.required<std::string>(
-      "train", "folder of training samples, one file each: HDF5 or TFRecord", base::whole_path());
+      "train",
+      "folder of training samples, one file each: HDF5 or TFRecord; or one in an archive, as in "
+      "data.tar/train",
+      base::whole_path());
   data.validation =
       in.required<std::string>("validation", "folder of validation samples", base::whole_path());
   data.apply_log = in.optional("apply_log", data.apply_log,

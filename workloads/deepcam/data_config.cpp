@@ -19,8 +19,10 @@ std::string beside(const std::string& folder, const char* file) {
 DataConfig parse_data(const base::ObjectReader& in) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
-  data.train = in.required<std::string>("train", "folder of training samples, data-*.h5, one each",
-                                        base::whole_path());
+  data.train = in.required<std::string>(
+      "train",
+      "folder of training samples, data-*.h5, one each; or one in an archive, as in data.tar/train",
+      base::whole_path());
   data.validation =
       in.required<std::string>("validation", "folder of validation samples", base::whole_path());
   data.statistics = in.optional<std::string>(

@@ -146,8 +146,8 @@ TEST_P(Expand, FillsMemoryOfTheSizeThatIsStated) {
   const std::optional<std::int64_t> size =
       states ? std::optional(std::ssize(content)) : std::nullopt;
   EXPECT_EQ(stated_bytes(file, kRoomy), size);
-  EXPECT_EQ(stated_bytes(stored, kRoomy), size);
-  EXPECT_EQ(stated_bytes(stored, 70'000), size);
+  EXPECT_EQ(stated_bytes(stored, 0, stored.size(), kRoomy), size);
+  EXPECT_EQ(stated_bytes(stored, 0, stored.size(), 70'000), size);
   EXPECT_EQ(stated_bytes(file, 69'999), std::nullopt);
   EXPECT_EQ(stated_bytes(compressed({}), kRoomy), std::nullopt) << "less than the file has";
   Bytes found(content.size());

@@ -1,6 +1,7 @@
 // Tests of where the CosmoFlow workload reads its samples: kept, cached, compressed or shared.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "runner/base/error.h"
@@ -113,6 +114,38 @@ TEST_F(CosmoFlowData, TrainsToTheSameBitsFromCompressedSamples) {
         json{{"staging", {{"mode", "scatter"}}}},
         json{{"staging", {{"mode", "full"}, {"overlap", true}}}}}) {
     EXPECT_EQ(train(sections), expected) << sections.dump();
+  }
+}
+
+/// One archive with both sets, compressed in part.
+TEST_F(CosmoFlowData, TrainsToTheSameBitsFromAnArchive) {
+  const SharedUniverses universes(world_, dataset::UniverseFormat::kTfrecord);
+  const auto train = [&](const json& sections) {
+    json config = random_config_of(universes, "stream");
+    config.merge_patch(sections);
+    Trial trial(world_, config);
+    trial.workload().train(kStepsPerEpoch + 1);
+    const double error = trial.workload().evaluate(nullptr);
+    const std::pair found(trial.workload().replica_hash(), error);
+    trial.workload().clean_up();
+    return found;
+  };
+  const auto expected = train(json::object());
+  const std::string archive = universes.path() + "/data.tar";
+  int status = 0;
+  if (world_.rank() == 0) {
+    dataset::compress_files(universes.path() + "/data/train");
+    const std::string folder = universes.path() + "/data";
+    status = std::system(("tar -C " + folder + " -cf " + archive + " train validation").c_str());
+  }
+  ASSERT_EQ(world_.allreduce_max(std::int64_t{status}), 0);
+  const json dataset = {{"train", archive + "/train"}, {"validation", archive + "/validation"}};
+  for (const json& sections :
+       {json::object(), json{{"cache", {{"memory_bytes", 500'000}}}},
+        json{{"staging", {{"mode", "shard"}}}}, json{{"staging", {{"mode", "scatter"}}}}}) {
+    json config = sections;
+    config["dataset"] = dataset;
+    EXPECT_EQ(train(config), expected) << sections.dump();
   }
 }
 
