@@ -35,6 +35,23 @@ TEST(SampleOrder, DrawsNoSampleTwiceInAnEpoch) {
   }
 }
 
+/// Two nodes of two ranks, with 12 slots each: a sample stays on its node, where each epoch gives
+/// it to one of the ranks anew.
+TEST(SampleOrder, ShufflesAShardAmongTheRanksOfItsNode) {
+  constexpr std::int64_t kEpochs = 30, kRankSlots = 12;
+  const SampleOrder order(960, 4 * kRankSlots, 2, 5);
+  for (std::int64_t index = 0; index < 960; ++index) {
+    std::array<int, 4> drawn{};
+    for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+      ++drawn.at(static_cast<std::size_t>(order.draw_of(epoch, index)->slot / kRankSlots));
+    }
+    const std::size_t first = index < 480 ? 0 : 2;
+    EXPECT_EQ(drawn[first] + drawn[first + 1], kEpochs) << index;
+    EXPECT_GT(drawn[first], 0) << index;
+    EXPECT_GT(drawn[first + 1], 0) << index;
+  }
+}
+
 TEST(SampleOrder, DropsTheRemainderOfAnEpoch) {
   EXPECT_EQ(SampleOrder(1003, 48, 1, 5).steps_per_epoch(), 20);
   EXPECT_EQ(SampleOrder(96, 48, 1, 5).steps_per_epoch(), 2);
