@@ -48,6 +48,11 @@ void add_what_was_copied(StagedFields& table) {
                    "written to the nodes' storage by all ranks: samples, their places and "
                    "checksums",
                    get(&StagedSet::written_bytes)});
+  table.push_back({"direct_bytes", "bytes", "of written_bytes, those written around the page cache",
+                   get(&StagedSet::direct_bytes)});
+  table.push_back({"memory_bytes", "bytes",
+                   "the most that a node could take for samples on their way to its copy",
+                   get(&StagedSet::memory_bytes)});
   table.push_back({"overlap", "", "whether samples were copied while others were trained on",
                    get(&StagedSet::overlaps)});
   table.push_back({"left_bytes", "bytes",

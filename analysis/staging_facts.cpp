@@ -154,6 +154,8 @@ std::optional<StagedSet> set_of(const std::string& name, const Json& members,
   set.source_bytes = in.count("source_bytes");
   set.network_bytes = in.count("network_bytes");
   set.written_bytes = in.count("written_bytes");
+  set.direct_bytes = in.count("direct_bytes");
+  set.memory_bytes = in.count("memory_bytes");
   set.overlaps = in.flag("overlap");
   set.left_bytes = in.count("left_bytes");
   set.planning_s = in.number("planning_s");

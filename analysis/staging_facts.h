@@ -28,7 +28,7 @@ struct StagedSet {
   std::string name, mode;
   std::optional<std::int64_t> nodes, reused_nodes, packs, samples, bytes;
   std::optional<std::int64_t> resumed_bytes, source_reads, source_bytes, network_bytes,
-      written_bytes;
+      written_bytes, direct_bytes, memory_bytes;
   std::optional<bool> overlaps;
   std::optional<std::int64_t> left_bytes;
   std::optional<double> planning_s, imbalance;

@@ -13,6 +13,7 @@
 #include "runner/base/error.h"
 #include "staging/hash.h"
 #include "staging/node_plan.h"
+#include "staging/space.h"
 
 namespace staging {
 namespace {
@@ -31,18 +32,23 @@ ReadingNodes nodes_that_miss_the_same(const StagingPlan& plan, const runner::Com
   return reading_nodes(of_node, topology.node_index);
 }
 
+}  // namespace
+
 NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks,
                       bool travel) {
   LargestPack largest;
   for (const std::int64_t number : plan.missing) {
     largest.image = std::max(largest.image, image_bytes(*plan.list, number));
     if ((*plan.list)[number].more_bytes == 0) continue;
-    largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number));
+    constexpr auto kAlignment = static_cast<std::int64_t>(kDirectAlignment);
+    largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number) + kAlignment);
   }
   return limits_of_node(config.memory_bytes, largest, ranks,
                         {static_cast<int>(config.readers), static_cast<int>(config.writers)},
                         travel, "/staging/memory_bytes");
 }
+
+namespace {
 
 /// Collective over all ranks. The route of this rank; without packs if it moves none. Each node
 /// reads for itself, or all that miss the same share it out. `carriers`: ranks of this node that
@@ -92,14 +98,16 @@ Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const Stagi
           store,
           route_of(plan, config.mode, world, topology, limits.carriers),
           limits.each,
-          config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached};
+          {config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached,
+           config.direct_io, plan.bytes_to_write(), available_memory()},
+          plan.is_staged() ? 0 : limits.memory_bytes};
 }
 
 bool move_all(const Transfer& transfer, const Watch& watch, Moved& moved) {
   // If this rank was told to end, the next set is not begun either.
   if (transfer.route.packs.empty()) return !watch.is_told_to_end();
   Pipeline pipeline(*transfer.source, *transfer.list, transfer.store, transfer.route,
-                    transfer.limits, transfer.durability, watch);
+                    transfer.limits, transfer.writing, watch);
   try {
     auto progress = Pipeline::Progress::kUnderWay;
     while (progress == Pipeline::Progress::kUnderWay) progress = pipeline.advance();

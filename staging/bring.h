@@ -20,10 +20,15 @@ struct Transfer {
   PackStore store;
   Route route;  ///< without packs if this rank moves none
   PipelineLimits limits;
-  Durability durability = Durability::kCached;
+  Writing writing;
+  std::int64_t memory_bytes = 0;  ///< that all ranks of the node may take for it
 
   std::int64_t bytes() const;  ///< of the route's samples
 };
+
+/// How the packs that `plan` misses are moved by `ranks` ranks of its node; `travel`: between
+/// nodes, too. Throws ConfigError for too small a config.memory_bytes.
+NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks, bool travel);
 
 /// Collective over all ranks. What this rank moves of the packs that `plan` misses, to `store`.
 /// Throws DataError for packs that are too large, and ConfigError for too small a

@@ -73,6 +73,43 @@ void reserve_space(const UnfinishedPack& pack, std::int64_t bytes) {
   }
 }
 
+bool set_direct(const base::Descriptor& file, bool direct) {
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  return flags >= 0 &&
+         ::fcntl(file.get(), F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+/// Writes `bytes`, which are aligned, to the beginning of the pack, around the page cache. Returns
+/// false if the file system does not do that.
+bool write_around_cache(const UnfinishedPack& pack, std::span<const std::byte> bytes) {
+  if (!set_direct(pack.file, true)) return false;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t put = ::pwrite(pack.file.get(), bytes.data() + done, bytes.size() - done,
+                                 static_cast<off_t>(done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EINVAL) break;
+    if (put < 0) {
+      throw base::system_error(
+          fmt::format("{}: offset {}: write failed", on_this_host(pack.path), done), errno);
+    }
+    done += static_cast<std::size_t>(put);
+    if (done % kDirectAlignment != 0) break;  // what follows would not be aligned
+  }
+  return set_direct(pack.file, false) && done == bytes.size();
+}
+
+WriteWay write_pack(const UnfinishedPack& pack, std::span<const std::byte> image, WriteWay way) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(image.data()) % kDirectAlignment == 0;
+  std::size_t written = image.size() / kDirectAlignment * kDirectAlignment;
+  const bool goes_direct = way == WriteWay::kDirect && is_aligned && written > 0 &&
+                           write_around_cache(pack, image.first(written));
+  if (!goes_direct) written = 0;
+  write_at(pack.file, on_this_host(pack.path), static_cast<std::int64_t>(written),
+           image.subspan(written));
+  return goes_direct ? WriteWay::kDirect : WriteWay::kCached;
+}
+
 void flush_to_device(const UnfinishedPack& pack) {
   if (::fsync(pack.file.get()) != 0) {
     throw base::system_error(on_this_host(pack.path) + ": fsync failed", errno);
@@ -183,12 +220,12 @@ void PackStore::remove_dead_parts() const {
   });
 }
 
-void PackStore::put(std::int64_t number, std::span<const std::byte> image,
-                    Durability durability) const {
+WriteWay PackStore::put(std::int64_t number, std::span<const std::byte> image,
+                        Durability durability, WriteWay way) const {
   const UnfinishedPack pack = begin_pack(path(number));
   try {
     reserve_space(pack, std::ssize(image));
-    write_at(pack.file, on_this_host(pack.path), 0, image);
+    const WriteWay went = write_pack(pack, image, way);
     if (durability == Durability::kOnDevice) {
       flush_to_device(pack);
       read_back(pack, image);
@@ -198,6 +235,7 @@ void PackStore::put(std::int64_t number, std::span<const std::byte> image,
                                            pack.path, pack_file_name(number)),
                                errno);
     }
+    return went;
   } catch (...) {
     ::unlink(pack.path.c_str());
     throw;

@@ -25,6 +25,14 @@ enum class Durability {
   kOnDevice  ///< a power cut, too: it is flushed, and read back from the device
 };
 
+/// How a pack gets to the device.
+enum class WriteWay {
+  kCached,  ///< through the page cache, which keeps it for readers
+  kDirect   ///< around it (O_DIRECT), but for the last bytes of the file
+};
+/// A pack that goes kDirect begins in memory at a multiple of this.
+inline constexpr std::size_t kDirectAlignment = 4096;
+
 /// All calls but finish() may come from any process and thread of the node at the same time: equal
 /// packs have equal bytes, and each replaces the other as a whole.
 class PackStore {
@@ -47,9 +55,11 @@ class PackStore {
   /// Removes what writers that have died left unfinished.
   void remove_dead_parts() const;
 
-  /// Writes a pack, and gives it its name when it is whole. Throws SystemError naming host, path
-  /// and offset, and DataError for one that reads back differently.
-  void put(std::int64_t number, std::span<const std::byte> image, Durability durability) const;
+  /// Writes a pack, and gives it its name when it is whole. Returns the way that it went: kCached
+  /// also where the file system or the image's place in memory does not allow kDirect. Throws
+  /// SystemError naming host, path and offset, and DataError for one that reads back differently.
+  WriteWay put(std::int64_t number, std::span<const std::byte> image, Durability durability,
+               WriteWay way = WriteWay::kCached) const;
   /// Overwrites a damaged sample. Throws SystemError.
   void repair(std::int64_t number, const SamplePlace& place,
               std::span<const std::byte> sample) const;

@@ -20,8 +20,8 @@
 namespace staging {
 
 struct PackWriters::State {
-  State(PackStore store_in, Durability durability_in, Prepare prepare_in)
-      : store(std::move(store_in)), durability(durability_in), prepare(std::move(prepare_in)) {}
+  State(PackStore store_in, DirectIo direct_io, const WriteLoad& load, Prepare prepare_in)
+      : store(std::move(store_in)), choice(direct_io, load), prepare(std::move(prepare_in)) {}
 
   void work() {
     std::vector<std::byte> memory;
@@ -44,12 +44,26 @@ struct PackWriters::State {
   std::exception_ptr write(const PackImage& image, std::vector<std::byte>& memory) {
     try {
       const std::span<const std::byte> pack = prepare ? prepare(image, memory) : image.bytes();
-      store.put(image.number, pack, durability);
+      put(image.number, pack);
       copied_bytes += image.sample_bytes;
       written_bytes += std::ssize(pack);
       return nullptr;
     } catch (...) {
       return std::current_exception();
+    }
+  }
+
+  void put(std::int64_t number, std::span<const std::byte> pack) {
+    using std::chrono::steady_clock;
+    const WriteChoice::Next next = choice.next();
+    const steady_clock::time_point begin = steady_clock::now();
+    const WriteWay went = store.put(number, pack, next.durability, next.way);
+    const std::chrono::duration<double> seconds = steady_clock::now() - begin;
+    if (went == WriteWay::kDirect) direct_bytes += std::ssize(pack);
+    if (went == next.way) {
+      choice.took(went, std::ssize(pack), seconds.count());
+    } else {
+      choice.refuse_direct();
     }
   }
 
@@ -63,9 +77,9 @@ struct PackWriters::State {
   }
 
   const PackStore store;
-  const Durability durability;
+  WriteChoice choice;
   const Prepare prepare;
-  std::atomic<std::int64_t> copied_bytes{0}, written_bytes{0};
+  std::atomic<std::int64_t> copied_bytes{0}, written_bytes{0}, direct_bytes{0};
   std::mutex mutex;
   std::condition_variable came, done;
   // Guarded by mutex.
@@ -76,9 +90,9 @@ struct PackWriters::State {
   std::vector<std::thread> threads;
 };
 
-PackWriters::PackWriters(int threads, const PackStore& store, Durability durability,
-                         Prepare prepare)
-    : state_(std::make_unique<State>(store, durability, std::move(prepare))) {
+PackWriters::PackWriters(int threads, const PackStore& store, DirectIo direct_io,
+                         const WriteLoad& load, Prepare prepare)
+    : state_(std::make_unique<State>(store, direct_io, load, std::move(prepare))) {
   try {
     for (int i = 0; i < threads; ++i) {
       state_->threads.emplace_back([state = state_.get()] {
@@ -115,5 +129,7 @@ bool PackWriters::are_done_within(double seconds) {
 std::int64_t PackWriters::copied_bytes() const { return state_->copied_bytes; }
 
 std::int64_t PackWriters::written_bytes() const { return state_->written_bytes; }
+
+std::int64_t PackWriters::direct_bytes() const { return state_->direct_bytes; }
 
 }  // namespace staging

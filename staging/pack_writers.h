@@ -10,6 +10,8 @@
 
 #include "staging/pack_buffers.h"
 #include "staging/pack_store.h"
+#include "staging/staging_config.h"
+#include "staging/write_choice.h"
 
 namespace staging {
 
@@ -21,7 +23,8 @@ class PackWriters {
   using Prepare = std::function<std::span<const std::byte>(const PackImage& image,
                                                            std::vector<std::byte>& memory)>;
   /// `prepare`, if given, is called on the threads.
-  PackWriters(int threads, const PackStore& store, Durability durability, Prepare prepare = {});
+  PackWriters(int threads, const PackStore& store, DirectIo direct_io, const WriteLoad& load,
+              Prepare prepare = {});
   ~PackWriters();
   PackWriters(const PackWriters&) = delete;
   PackWriters& operator=(const PackWriters&) = delete;
@@ -35,6 +38,8 @@ class PackWriters {
   std::int64_t copied_bytes() const;
   /// Bytes of the packs as they are written.
   std::int64_t written_bytes() const;
+  /// Of these, the bytes of packs that were written around the page cache.
+  std::int64_t direct_bytes() const;
 
  private:
   struct State;

@@ -73,7 +73,7 @@ NodeLimits limits_of_node(std::int64_t memory_bytes, const LargestPack& largest,
 
 struct Pipeline::State {
   State(const dataset::Dataset& source_in, const PackList& list_in, const PackStore& store_in,
-        Route route_in, const PipelineLimits& limits, Durability durability, Watch watch_in)
+        Route route_in, const PipelineLimits& limits, const Writing& writing, Watch watch_in)
       : source(source_in),
         list(list_in),
         store(store_in),
@@ -83,7 +83,8 @@ struct Pipeline::State {
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
-        writers(std::min(limits.writers, pack_count(route)), store, durability,
+        writers(std::min(limits.writers, pack_count(route)), store, writing.direct_io,
+                {pack_count(route), writing.node_bytes, writing.memory_bytes, writing.durability},
                 [this](const PackImage& image, std::vector<std::byte>& memory) {
                   return stored_pack(image, memory);
                 }) {
@@ -116,11 +117,13 @@ struct Pipeline::State {
                                          std::vector<std::byte>& memory) const {
     if (list[image.number].more_bytes == 0) return image.bytes();
     const auto bytes = static_cast<std::size_t>(stored_bytes(list, image.number));
-    if (memory.size() < bytes) {
+    const std::size_t needed = bytes + kDirectAlignment;
+    if (memory.size() < needed) {
       std::vector<std::byte>().swap(memory);  // what is too small is free before more is taken
-      memory.resize(bytes);
+      memory.resize(needed);
     }
-    const auto room = std::span(memory).first(bytes);
+    const auto past = reinterpret_cast<std::uintptr_t>(memory.data()) % kDirectAlignment;
+    const auto room = std::span(memory).subspan(kDirectAlignment - past, bytes);
     return room.first(static_cast<std::size_t>(expand_pack(
         image.bytes(), list, store.name(image.number), source.most_expanded_bytes(), room)));
   }
@@ -223,8 +226,8 @@ struct Pipeline::State {
 };
 
 Pipeline::Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-                   Route route, const PipelineLimits& limits, Durability durability, Watch watch)
-    : state_(std::make_unique<State>(source, list, store, std::move(route), limits, durability,
+                   Route route, const PipelineLimits& limits, const Writing& writing, Watch watch)
+    : state_(std::make_unique<State>(source, list, store, std::move(route), limits, writing,
                                      std::move(watch))) {}
 
 Pipeline::~Pipeline() = default;
@@ -232,8 +235,12 @@ Pipeline::~Pipeline() = default;
 Pipeline::Progress Pipeline::advance() { return state_->advance(); }
 
 Moved Pipeline::moved() const {
-  return {state_->source_bytes, state_->source_reads, state_->network_bytes,
-          state_->writers.copied_bytes(), state_->writers.written_bytes()};
+  return {state_->source_bytes,
+          state_->source_reads,
+          state_->network_bytes,
+          state_->writers.copied_bytes(),
+          state_->writers.written_bytes(),
+          state_->writers.direct_bytes()};
 }
 
 }  // namespace staging

@@ -14,6 +14,7 @@
 #include "staging/dataset/dataset.h"
 #include "staging/pack_list.h"
 #include "staging/pack_store.h"
+#include "staging/staging_config.h"
 
 namespace staging {
 
@@ -57,6 +58,7 @@ struct Moved {
   std::int64_t network_bytes = 0;                   ///< sent to other nodes
   std::int64_t copied_bytes = 0;   ///< of samples whose packs are written, as their files have them
   std::int64_t written_bytes = 0;  ///< to the copy: expanded, with places and trailers
+  std::int64_t direct_bytes = 0;   ///< of these, around the page cache
 };
 
 /// How a pipeline and the world around it know of each other.
@@ -65,11 +67,19 @@ struct Watch {
   std::function<bool()> is_told_to_end;  ///< ends copying early
 };
 
+/// How a rank writes what it copies.
+struct Writing {
+  Durability durability = Durability::kCached;
+  DirectIo direct_io = DirectIo::kAuto;
+  std::int64_t node_bytes = 0;    ///< that all ranks of the node write
+  std::int64_t memory_bytes = 0;  ///< that the node's page cache may take
+};
+
 class Pipeline {
  public:
   /// Starts the threads that read. The arguments must outlive the object.
   Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-           Route route, const PipelineLimits& limits, Durability durability, Watch watch);
+           Route route, const PipelineLimits& limits, const Writing& writing, Watch watch);
   /// Ends the threads. What is not yet a whole pack is removed.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;

@@ -62,6 +62,16 @@ nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
 
 }  // namespace
 
+nlohmann::json Staging::pipeline_of(const StagingPlan& plan, StagingMode mode) const {
+  if (plan.is_staged()) return nullptr;
+  const NodeLimits limits =
+      limits_for(plan, config_, place_.topology.node.size(), mode == StagingMode::kScatter);
+  return {{"ranks", limits.carriers},
+          {"readers", limits.each.readers},
+          {"writers", limits.each.writers},
+          {"memory_bytes", limits.memory_bytes}};
+}
+
 Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
                  const Outlook& outlook)
     : sets_(std::move(sets)),
@@ -89,6 +99,7 @@ nlohmann::json Staging::plan() const {
     plan["fits"] = fit_together(decision.plans);
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       plan[sets_[i].name] = to_json(decision.plans[i]);
+      plan[sets_[i].name]["pipeline"] = pipeline_of(decision.plans[i], decision.choice.mode);
     }
   }
   plan["choice"] = to_json(decision, config_);
@@ -130,6 +141,7 @@ void Staging::copy_sets() {
     const PackStore store =
         begin_or_go_on(sets_[i].source, plans_[i], existing[i], config, topology, set);
     transfers.push_back(transfer_of(sets_[i].source, plans_[i], store, config, world, topology));
+    set.memory_bytes = transfers.back().memory_bytes;
     if (beside) continue;
     const bool is_whole = bring(transfers.back(), plans_[i], topology.node, set);
     // Before the other nodes are waited for.
@@ -161,6 +173,8 @@ void Staging::set_facts(std::size_t set, std::int64_t copying_ns) {
                              moved.source_bytes,
                              moved.network_bytes,
                              moved.written_bytes,
+                             moved.direct_bytes,
+                             staged.memory_bytes,
                              seconds_of(planning_ns_[set]),
                              seconds_of(copying_ns)};
   staged.facts = facts_of(mode_, plans_[set], effort, place_.world, place_.topology);

@@ -24,6 +24,7 @@ struct StagedSet {
   StagingFacts facts;
   std::shared_ptr<FolderUse> use;  ///< on the node's leader: keeps others from removing the copy
   Moved mine;
+  std::int64_t memory_bytes = 0;  ///< Transfer::memory_bytes
 };
 
 /// A set that exists, as the leader of its node sees it.

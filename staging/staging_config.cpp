@@ -66,6 +66,11 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
       "expand", true,
       "copies hold samples of compressed files expanded, so that no epoch expands them again");
   config.compressed = expand ? Compressed::kExpanded : Compressed::kKept;
+  config.direct_io = section.choice<DirectIo>(
+      "direct_io", config.direct_io,
+      {{"auto", DirectIo::kAuto}, {"always", DirectIo::kAlways}, {"never", DirectIo::kNever}},
+      "write copies around the page cache; auto: where copies go to the device while they are "
+      "made, and the first packs show that it is faster");
   config.memory_bytes = section.optional<std::int64_t>(
       "memory_bytes", config.memory_bytes, "memory of a node for samples on their way to its copy",
       base::at_least(1));

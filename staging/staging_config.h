@@ -35,6 +35,13 @@ enum class Compressed {
   kExpanded  ///< where files state the size of their content; else the same
 };
 
+/// Whether copies are written around the page cache.
+enum class DirectIo {
+  kAuto,  ///< where a trial shows that it is faster (write_choice.h)
+  kAlways,
+  kNever
+};
+
 /// When copying beside training is brought to an end.
 enum class Finish {
   kIfDone,  ///< only when all ranks have copied what they could
@@ -49,6 +56,7 @@ struct StagingConfig {
   /// Training begins before copying ends. kScatter copies first all the same.
   bool overlap = false;
   Compressed compressed = Compressed::kExpanded;
+  DirectIo direct_io = DirectIo::kAuto;
   std::int64_t memory_bytes = std::int64_t{1} << 30;  ///< of a node, for packs on their way
   std::int64_t readers = 4, writers = 2;              ///< threads of each rank that copies
   GivenRates given = {};                              ///< for kAuto and for plans

@@ -147,15 +147,11 @@ StagingFacts facts_of(StagingMode mode, const StagingPlan& plan, const RankEffor
                       const runner::Communicator& world, const runner::Topology& topology) {
   const bool leads = topology.is_node_leader();
   const NodeBytes bytes = bytes_of(plan);
-  std::vector<std::int64_t> sums = {effort.source_reads,
-                                    effort.source_bytes,
-                                    effort.network_bytes,
-                                    effort.written_bytes,
-                                    leads ? std::ssize(plan.packs) : 0,
-                                    leads ? plan.samples : 0,
-                                    leads ? plan.bytes : 0,
-                                    leads ? bytes.resumed : 0,
-                                    leads && plan.is_staged() ? 1 : 0};
+  std::vector<std::int64_t> sums = {effort.source_reads,       effort.source_bytes,
+                                    effort.network_bytes,      effort.written_bytes,
+                                    effort.direct_bytes,       leads ? std::ssize(plan.packs) : 0,
+                                    leads ? plan.samples : 0,  leads ? plan.bytes : 0,
+                                    leads ? bytes.resumed : 0, leads && plan.is_staged() ? 1 : 0};
   world.allreduce_sum(std::span(sums));
   StagingFacts facts;
   facts.mode = mode;
@@ -163,10 +159,11 @@ StagingFacts facts_of(StagingMode mode, const StagingPlan& plan, const RankEffor
   std::size_t next = 0;
   for (std::int64_t* sum :
        {&facts.effort.source_reads, &facts.effort.source_bytes, &facts.effort.network_bytes,
-        &facts.effort.written_bytes, &facts.packs, &facts.samples, &facts.bytes,
-        &facts.resumed_bytes, &facts.reused_nodes}) {
+        &facts.effort.written_bytes, &facts.effort.direct_bytes, &facts.packs, &facts.samples,
+        &facts.bytes, &facts.resumed_bytes, &facts.reused_nodes}) {
     *sum = sums[next++];
   }
+  facts.effort.memory_bytes = world.allreduce_max(effort.memory_bytes);
   facts.effort.planning_s = world.allreduce_max(effort.planning_s);
   const NodeCopy mine = {base::printable(base::host_name()), bytes.copied,
                          topology.node.allreduce_max(effort.copying_s)};
@@ -203,6 +200,8 @@ nlohmann::json to_json(const StagingFacts& facts) {
           {"source_bytes", facts.effort.source_bytes},
           {"network_bytes", facts.effort.network_bytes},
           {"written_bytes", facts.effort.written_bytes},
+          {"direct_bytes", facts.effort.direct_bytes},
+          {"memory_bytes", facts.effort.memory_bytes},
           {"planning_s", facts.effort.planning_s},
           {"seconds",
            {{"min", spread.seconds_min},

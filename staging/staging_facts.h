@@ -19,6 +19,8 @@ struct RankEffort {
   std::int64_t source_bytes = 0;   ///< read from there
   std::int64_t network_bytes = 0;  ///< sent to other nodes
   std::int64_t written_bytes = 0;  ///< to the node's storage, with checksums
+  std::int64_t direct_bytes = 0;   ///< of these, around the page cache
+  std::int64_t memory_bytes = 0;   ///< that its node could take for samples on their way
   double planning_s = 0.0;         ///< for examining the set, and what there is of it
   double copying_s = 0.0;          ///< until the node could read it, without a wait for other nodes
 };
@@ -57,7 +59,8 @@ struct StagingFacts {
   std::int64_t resumed_bytes = 0;
   bool overlaps = false;        ///< copying went on beside training
   std::int64_t left_bytes = 0;  ///< of samples that were to be copied, and were not
-  RankEffort effort;            ///< bytes and reads of all ranks; seconds of the slowest
+  /// Bytes and reads of all ranks; memory of the node that took most, seconds of the slowest.
+  RankEffort effort;
   NodeSpread spread;
 
   /// Collective over all ranks. Copying went on beside training, and left `node_left_bytes` of this

@@ -32,7 +32,7 @@ json train_set() {
   return json::parse(R"({"mode": "shard", "nodes": 4, "reused_nodes": 1, "reused": false,
     "packs": 60, "samples": 1200, "bytes": 1073741824, "resumed_bytes": 1048576,
     "overlap": true, "left_bytes": 4096,
-    "source_reads": 77, "source_bytes": 536870912, "network_bytes": 268435456,
+    "source_reads": 77, "source_bytes": 536870912, "network_bytes": 268435456, "direct_bytes": 33554432, "memory_bytes": 268435456,
     "written_bytes": 806354944, "planning_s": 0.25,
     "seconds": {"min": 0.5, "median": 2.5, "max": 3.0},
     "bytes_per_second": {"min": 4.1e7, "median": 3.1e8, "mean": 2.5e8, "max": 4e8},
@@ -68,6 +68,8 @@ TEST(StagedSets, AreReadFromTheLog) {
   EXPECT_EQ(set.source_reads, 77);
   EXPECT_EQ(set.source_bytes, 536870912);
   EXPECT_EQ(set.network_bytes, 268435456);
+  EXPECT_EQ(set.direct_bytes, 33554432);
+  EXPECT_EQ(set.memory_bytes, 268435456);
   EXPECT_EQ(set.written_bytes, 806354944);
   EXPECT_EQ(set.planning_s, 0.25);
   EXPECT_EQ(set.seconds.min, 0.5);

@@ -144,6 +144,8 @@ TEST_F(ExpandedCopies, HoldWhatFilesStateAndOtherFilesAsTheyAre) {
     EXPECT_GT(written, source_->held_bytes());
     const json facts = staging.facts().at("set");
     EXPECT_EQ(facts["written_bytes"], written * topology.node_count);
+    EXPECT_EQ(facts["memory_bytes"], plan["pipeline"]["memory_bytes"]);
+    EXPECT_GE(plan["pipeline"]["ranks"], 1);
     const bool scatters = mode == StagingMode::kScatter;
     EXPECT_EQ(facts["source_bytes"], source_->file_bytes() * (scatters ? 1 : world_.size()));
     // What travels is compressed, with 16 bytes a sample, and 64 a pack.
@@ -151,6 +153,7 @@ TEST_F(ExpandedCopies, HoldWhatFilesStateAndOtherFilesAsTheyAre) {
               (source_->file_bytes() + 16 * kFiles + 64 * facts["packs"].get<std::int64_t>()) *
                   world_.size());
     EXPECT_EQ(facts["network_bytes"] > 0, scatters && world_.size() > 1);
+    EXPECT_EQ(staging.plan().at("set")["pipeline"], nullptr);  // all is there
     staging.leave();
   }
 }

@@ -56,10 +56,9 @@ class PipelineOnRanks : public testing::Test {
   Route route_alone() const { return {nullptr, {all_packs()}}; }
 
   /// What this rank moved; nullopt if it was stopped.
-  std::optional<Moved> run(Route route, const PipelineLimits& limits,
-                           Durability durability = Durability::kCached) {
+  std::optional<Moved> run(Route route, const PipelineLimits& limits, const Writing& writing = {}) {
     const PackStore copy = store();
-    Pipeline pipeline(*source_, *list_, copy, std::move(route), limits, durability,
+    Pipeline pipeline(*source_, *list_, copy, std::move(route), limits, writing,
                       {activity_, runner::is_told_to_end});
     for (;;) {
       const Pipeline::Progress progress = pipeline.advance();

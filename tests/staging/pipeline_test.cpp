@@ -92,7 +92,7 @@ TEST_F(PipelineOnRanks, CopiesEachPackOnceByAnyNumberOfThreads) {
 
 TEST_F(PipelineOnRanks, CopiesToTheDeviceAndReadsBack) {
   begin_set();
-  ASSERT_TRUE(run(route_alone(), {2, 2}, Durability::kOnDevice));
+  ASSERT_TRUE(run(route_alone(), {2, 2}, {Durability::kOnDevice}));
   expect_whole();
 }
 

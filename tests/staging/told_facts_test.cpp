@@ -39,6 +39,9 @@ TEST_F(StagingOnRanks, TellsWhatItDid) {
   EXPECT_EQ(first["source_bytes"], bytes * count);
   EXPECT_EQ(first["network_bytes"], 0);
   EXPECT_EQ(first["written_bytes"], written * count);
+  EXPECT_EQ(first["direct_bytes"], 0);
+  EXPECT_GT(first["memory_bytes"], image_bytes(packs, 0));
+  EXPECT_LE(first["memory_bytes"], StagingConfig().memory_bytes);
   EXPECT_EQ(first["resumed_bytes"], 0);
   EXPECT_EQ(first["reused_nodes"], 0);
   EXPECT_EQ(first["reused"], false);
@@ -63,6 +66,7 @@ TEST_F(StagingOnRanks, TellsWhatItFoundThere) {
   EXPECT_EQ(rest["reused_nodes"], 0);
   const json all = stage_on(topology, source, {{0, 100}}).facts;
   EXPECT_EQ(all["source_bytes"], 0);
+  EXPECT_EQ(all["memory_bytes"], 0);
   EXPECT_EQ(all["resumed_bytes"], 0);
   EXPECT_EQ(all["reused_nodes"], 1);
   EXPECT_EQ(all["imbalance"], 0.0);
