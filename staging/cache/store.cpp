@@ -173,6 +173,17 @@ void Store::give_up_damaged(std::int64_t index, std::uint64_t file) {
   if (found->second.file == file) take_out(index);
 }
 
+Store::Bytes Store::share(std::int64_t index, std::int64_t next_use) {
+  const std::scoped_lock lock(mutex_);
+  const Entry* const found = use(index, next_use);
+  return found == nullptr ? nullptr : found->bytes;
+}
+
+bool Store::wants(std::int64_t next_use, std::int64_t size) const {
+  const std::scoped_lock lock(mutex_);
+  return has_place(size, next_use);
+}
+
 bool Store::wants(std::int64_t next_use) const {
   const std::scoped_lock lock(mutex_);
   const auto count = static_cast<std::int64_t>(entries_.size());

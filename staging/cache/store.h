@@ -45,7 +45,11 @@ class Store {
   /// Reads a sample into `out` (resized), and notes when it is used after this; nullopt if it is
   /// not there. A sample that is damaged on disk is given up.
   std::optional<Found> get(std::int64_t index, std::int64_t next_use, std::vector<std::byte>& out);
-  /// Whether put() would probably keep a sample of average size.
+  using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+  /// The same without a copy, for samples in memory; else null.
+  Bytes share(std::int64_t index, std::int64_t next_use);
+  /// Whether put() would probably keep a sample of this size, or of average size.
+  bool wants(std::int64_t next_use, std::int64_t size) const;
   bool wants(std::int64_t next_use) const;
   /// Returns whether the sample is kept. One that is there already stays as it is.
   bool put(std::int64_t index, std::span<const std::byte> bytes, std::int64_t next_use);
@@ -55,7 +59,6 @@ class Store {
   void take_remarks_into(std::vector<std::string>& remarks) { remark_.take_into(remarks); }
 
  private:
-  using Bytes = std::shared_ptr<const std::vector<std::byte>>;
   struct Entry {
     Level level = Level::kMemory;
     std::int64_t size = 0;

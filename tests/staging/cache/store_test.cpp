@@ -160,12 +160,26 @@ TEST(Store, MakesRoomForNothingThatIsUsedLater) {
   EXPECT_FALSE(store.wants(30));
   EXPECT_FALSE(store.wants(29)) << "5 bytes, the mean, are more than the later one has";
   EXPECT_TRUE(store.wants(19));
+  EXPECT_TRUE(store.wants(29, 4));
+  EXPECT_FALSE(store.wants(29, 5));
+  EXPECT_FALSE(store.wants(19, 11));
   EXPECT_TRUE(store.put(5, sample(5, 4), 29));
   EXPECT_FALSE(store.get(2, 99, bytes));
   EXPECT_TRUE(store.get(1, 99, bytes)) << "and from now on it is used late";
   EXPECT_TRUE(store.put(6, sample(6, 6), 98));
   EXPECT_FALSE(store.get(1, 99, bytes));
   EXPECT_EQ(store.samples(), 2);
+}
+
+TEST(Store, SharesWhatStaysWithWhoHasIt) {
+  Store store({.memory_bytes = 10}, Policy::kNextUse, nullptr);
+  EXPECT_EQ(store.share(1, 5), nullptr);
+  EXPECT_TRUE(store.put(1, sample(1, 6), 20));
+  const Store::Bytes shared = store.share(1, 40);
+  ASSERT_NE(shared, nullptr);
+  EXPECT_TRUE(store.put(2, sample(2, 6), 30)) << "before the next use that share() noted";
+  EXPECT_EQ(store.share(1, 40), nullptr);
+  EXPECT_EQ(*shared, sample(1, 6));
 }
 
 TEST(Store, KeepsASampleOnce) {
