@@ -56,7 +56,7 @@ struct SampleLevels {
   std::int64_t repaired_samples = 0;
 };
 
-/// The same of caches, in which encoded training samples are kept while training.
+/// The same of caches, in which samples are kept while training, encoded or decoded.
 struct CacheLevels {
   std::int64_t memory_samples = 0, memory_bytes = 0;  ///< of the rank's own
   std::int64_t disk_samples = 0, disk_bytes = 0;

@@ -248,7 +248,7 @@ void add_scaling(SystemFields& table) {
        "mean over the runs in olympic_files of the samples that caches gave (in memory, "
        "on disk, of other ranks) over all samples read while training and evaluating, "
        "as telemetry counts them; absent if one of the runs has no such telemetry. "
-       "Samples of evaluations are not cached",
+       "Samples of evaluations are cached only where decoded ones are",
        [](const SystemFacts& s) { return optional_value(s.olympic.cached_fraction); }});
 }
 

@@ -61,14 +61,16 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
     {"repaired_samples",
      "samples that were damaged in the node's copy, and that reading replaced by the source's"},
     {"bytes_from_cache_memory",
-     "bytes of training samples that the rank's own cache of encoded samples gave from memory"},
+     "bytes of samples that the rank's own caches gave from memory: encoded training samples, and "
+     "decoded samples"},
     {"bytes_from_cache_disk",
      "bytes of training samples that the rank's own cache of encoded samples gave from the node's "
      "storage"},
     {"bytes_from_peers",
      "bytes of training samples that the cache of another rank gave, on this node or another"},
     {"samples_from_cache_memory",
-     "training samples that the rank's own cache of encoded samples gave from memory"},
+     "samples that the rank's own caches gave from memory: encoded training samples, and decoded "
+     "samples"},
     {"samples_from_cache_disk",
      "training samples that the rank's own cache of encoded samples gave from the node's storage"},
     {"samples_from_peers",

@@ -50,7 +50,10 @@ UniverseData::UniverseData(const Config& config, const runner::Communicator& wor
 void UniverseData::read(const dataset::Dataset& source, std::int64_t index, UniverseCache* cache,
                         UniverseSample& sample) {
   sample.index = index;
-  if (cache != nullptr && cache->find(index, sample.universe)) return;
+  if (cache != nullptr && cache->find(index, sample.universe)) {
+    return count_kept(std::ssize(sample.universe.counts) *
+                      static_cast<std::int64_t>(sizeof(std::int16_t)));
+  }
   const dataset::UniverseRegion region = source_region(share_.region, size_, sample.orientation);
   const bool is_whole = points(region) == size_ * size_ * size_;
   count_read(source, dataset::read_universe(source, index, shape_, is_whole ? nullptr : &region,

@@ -63,9 +63,12 @@ const dataset::ClimateStatistics& ClimateData::statistics() const {
 
 void ClimateData::read(const dataset::Dataset& source, std::int64_t index, ClimateCache& cache,
                        ClimateSlot& slot) {
+  bool is_kept = true;
   slot.fill(index, cache, [&](dataset::ClimateSample& sample) {
+    is_kept = false;
     count_read(source, dataset::read_climate(source, index, shape_, sample));
   });
+  if (is_kept) count_kept(bytes_of(slot.sample()));
 }
 
 std::unique_ptr<ClimateBatches> ClimateData::training_batches(const parallel::BatchSplit& split,

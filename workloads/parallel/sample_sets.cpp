@@ -205,9 +205,10 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 ReadCounts SampleSets::take_counts() {
   staging::LevelCounts read = read_.take();
   if (cache_) read += cache_->take_levels();
-  const auto levels = staging_ ? staging_->take_levels() : std::nullopt;
+  staging::LevelCounts levels = (staging_ ? staging_->take_levels() : std::nullopt).value_or(read);
+  levels += kept_.take();
   return {bytes_read_.exchange(0), staging_ ? staging_->take_copied_bytes() : 0, skipped_.take(),
-          flawed_.take(), levels.value_or(read)};
+          flawed_.take(), levels};
 }
 
 std::vector<std::string> SampleSets::take_remarks() {

@@ -104,6 +104,8 @@ class SampleSets : public Samples {
   /// Call once a sample that is read from `set`, one of the above. Thread-safe, as are the
   /// following.
   void count_read(const dataset::Dataset& set, std::int64_t bytes);
+  /// For a sample that is not read, since this rank has kept it as decoded: `bytes` of it are used.
+  void count_kept(std::int64_t bytes) { kept_.count_from_memory(bytes); }
   /// For a sample that does not decode. A sample counts once, as in count_flawed().
   void count_skipped(SampleSet set, std::int64_t index) { skipped_.count(set, index); }
   /// For a sample that decodes although its file has a flaw: "a.jpg: ...".
@@ -132,6 +134,7 @@ class SampleSets : public Samples {
   std::optional<staging::Staging> staging_;
   std::shared_ptr<cache::Cache> cache_;  ///< null: nothing is cached
   staging::LevelCounter read_;           ///< past the cache, as if all were in the source
+  staging::LevelCounter kept_;           ///< decoded samples, wherever they were read
   std::atomic<std::int64_t> bytes_read_{0};
   OddSamples skipped_, flawed_;
   dataset::Remark flaw_;

@@ -117,7 +117,7 @@ std::string accounting_table(const Report& report) {
 
 /// Of the runs whose caches gave samples; else "".
 std::string cache_table(const Report& report) {
-  FigureTable table("Training samples that caches gave while training");
+  FigureTable table("Samples that caches gave");
   table.column("log", Kind::kText);
   for (const auto& [heading, name] : {std::pair{"samples from memory", "samples_from_cache_memory"},
                                       {"bytes from memory", "bytes_from_cache_memory"},

@@ -53,6 +53,9 @@ TEST_F(CosmoFlowData, ReadsWhatItKeepsOnce) {
   }
   EXPECT_EQ(keeps.weights(), reads.weights());
   EXPECT_LT(keeps.count(Counter::kBytesRead), reads.count(Counter::kBytesRead) / 2);
+  EXPECT_EQ(reads.count(Counter::kSamplesFromMemory), 0);
+  EXPECT_EQ(keeps.count(Counter::kSamplesFromSource) + keeps.count(Counter::kSamplesFromMemory),
+            reads.count(Counter::kSamplesFromSource));
 }
 
 /// Caches in memory and on disk, with and without peers, that know the future and that do not.

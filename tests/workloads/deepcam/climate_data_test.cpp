@@ -145,24 +145,30 @@ TEST_F(ClimateDataOnRanks, EvaluatesEverySampleOnceInUnevenParts) {
 }
 
 TEST_F(ClimateDataOnRanks, ReadsWhatTheCacheHoldsOnce) {
+  std::vector<std::int64_t> kept;  // samples of each pass
   const auto bytes_of_passes = [&](ClimateData& data) {
     std::vector<std::int64_t> bytes;
+    kept.clear();
     for (int pass = 0; pass < 3; ++pass) {
       const auto batches = data.validation_batches(1);
       const auto [first, last] = data.validation_part();
       for (std::int64_t i = first; i < last; ++i) batches->next();
-      bytes.push_back(sum(data.take_counts().bytes));
+      const parallel::ReadCounts counts = data.take_counts();
+      bytes.push_back(sum(counts.bytes));
+      kept.push_back(sum(counts.levels.memory_samples));
     }
     return bytes;
   };
   constexpr std::int64_t kFile = kHeight * kWidth * (16 * 4 + 8);
   ClimateData without = data();
   for (const std::int64_t bytes : bytes_of_passes(without)) EXPECT_GE(bytes, kValidation * kFile);
+  EXPECT_THAT(kept, testing::Each(0));
   config_.cache_bytes = 5 * kValidation * kHeight * kWidth * (16 * 4 + 1);
   ClimateData with = data();
   const auto bytes = bytes_of_passes(with);
   EXPECT_GE(bytes[0], kValidation * kFile);
   EXPECT_THAT(std::vector(bytes.begin() + 1, bytes.end()), testing::Each(0));
+  EXPECT_THAT(kept, testing::ElementsAre(0, kValidation, kValidation));
 }
 
 TEST_F(ClimateDataOnRanks, TrainsOnACopyThatIsNearAndRemovesIt) {

@@ -243,12 +243,16 @@ TEST_F(SampleSetsOnRanks, CountReadsByWhereTheSamplesAre) {
     sets.stage(whole);
     EXPECT_EQ(sets.take_counts().levels, staging::LevelCounts()) << "staging is no reading";
     const std::int64_t read = read_all(sets);
+    sets.count_kept(7);
     const ReadCounts counts = sets.take_counts();
     EXPECT_EQ(counts.bytes, read);
-    EXPECT_EQ(counts.levels,
-              mode == staging::StagingMode::kStream
-                  ? (staging::LevelCounts{.source_samples = read, .source_bytes = read})
-                  : (staging::LevelCounts{.copy_samples = read, .copy_bytes = read}));
+    staging::LevelCounts expected{.memory_samples = 1, .memory_bytes = 7};
+    if (mode == staging::StagingMode::kStream) {
+      expected.source_samples = expected.source_bytes = read;
+    } else {
+      expected.copy_samples = expected.copy_bytes = read;
+    }
+    EXPECT_EQ(counts.levels, expected);
     sets.clean_up();
   }
 }
