@@ -3,8 +3,9 @@
     python3 tests/performance/decode.py build/release/tests/performance/decode_benchmark
 
 Both sides decode the same files from memory and draw random resized crops of 224 x 224 pixels, mirrored or not, normalised
-to floats; ours also with `dataset.scaled_decoding`, of which the mean absolute difference from exact views is printed, in
-the style's values (mlperf: levels of 0 to 255, torchvision: about 1/57 of that). torchvision does so in two ways: by Pillow, as its ImageFolder does, and by its own decoder on tensors.
+to floats; ours also from decoded images that are kept (`dataset.cache_bytes`), and with `dataset.scaled_decoding`, of which
+the mean absolute difference from exact views is printed, in the style's values (mlperf: levels of 0 to 255, torchvision:
+about 1/57 of that). torchvision does so in two ways: by Pillow, as its ImageFolder does, and by its own decoder on tensors.
 Measurements alternate, so that slow phases of the machine affect all; figures are medians of images per second.
 
 Exit code 2 for wrong arguments, 77 if torchvision is absent.

@@ -12,6 +12,7 @@
 
 #include "runner/base/random.h"
 #include "staging/dataset/file.h"
+#include "workloads/resnet50/decoded_images.h"
 #include "workloads/resnet50/preprocess.h"
 
 namespace {
@@ -36,14 +37,18 @@ Files files_in(const std::string& folder) {
 }
 
 /// The view that training draws at `number`.
-void draw(const Files& files, const resnet50::Preprocess& preprocess, std::uint64_t number,
-          std::vector<float>& out) {
+void draw(const Files& files, resnet50::DecodedImages& kept, const resnet50::Preprocess& preprocess,
+          std::uint64_t number, std::vector<float>& out) {
+  constexpr std::int64_t kNextUse = 1;
   const std::uint64_t at = number % files.size();
+  const auto index = static_cast<std::int64_t>(at);
   base::RandomStream random(1, base::Purpose::kAugment, number / files.size(), at);
-  const dataset::Image image = dataset::decode_view(files[at], "image", [&](int height, int width) {
+  const auto choose = [&](int height, int width) {
     return preprocess.draw_view(height, width, random);
-  });
-  preprocess.train(image, random, out);
+  };
+  auto image = kept.find(index, kNextUse, choose);
+  if (!image) image = kept.decode(files[at], "image", index, kNextUse, choose);
+  preprocess.train(*image, random, out);
 }
 
 /// The mean difference of scaled views from exact ones, absolute, in the style's values.
@@ -51,24 +56,27 @@ double difference(const Files& files, const resnet50::Preprocess& scaled,
                   const resnet50::Preprocess& exact) {
   constexpr std::uint64_t kEpochs = 4;
   std::vector<float> one(static_cast<std::size_t>(exact.sample_floats())), other(one.size());
+  resnet50::DecodedImages none(0);
   double sum = 0.0;
   for (std::uint64_t number = 0; number < kEpochs * files.size(); ++number) {
-    draw(files, scaled, number, one);
-    draw(files, exact, number, other);
+    draw(files, none, scaled, number, one);
+    draw(files, none, exact, number, other);
     for (std::size_t i = 0; i < one.size(); ++i) sum += std::abs(one[i] - other[i]);
   }
   return sum / static_cast<double>(kEpochs * files.size() * one.size());
 }
 
-/// An iteration is one image.
-void views(benchmark::State& state, const Files& files, resnet50::Style style,
-           bool scaled_decoding) {
+/// An iteration is one image. Those that fit into `kept_bytes` are decoded before.
+void views(benchmark::State& state, const Files& files, resnet50::Style style, bool scaled_decoding,
+           std::int64_t kept_bytes) {
   const resnet50::Preprocess exact(style, kImageSize);
   const resnet50::Preprocess preprocess(style, kImageSize, 0, 0, scaled_decoding);
   std::vector<float> out(static_cast<std::size_t>(preprocess.sample_floats()));
+  resnet50::DecodedImages kept(kept_bytes);
   std::uint64_t drawn = 0;
+  while (kept_bytes > 0 && drawn < files.size()) draw(files, kept, preprocess, drawn++, out);
   for (auto _ : state) {
-    draw(files, preprocess, drawn++, out);
+    draw(files, kept, preprocess, drawn++, out);
     benchmark::DoNotOptimize(out.data());
   }
   state.SetItemsProcessed(state.iterations());
@@ -90,8 +98,10 @@ int main(int count, char** arguments) {
   }
   for (const auto& [name, style] : resnet50::style_choices()) {
     if (style == resnet50::Style::kCifar) continue;
-    benchmark::RegisterBenchmark(name.c_str(), views, files, style, false);
-    benchmark::RegisterBenchmark((name + ", scaled").c_str(), views, files, style, true);
+    constexpr std::int64_t kEnough = std::int64_t{1} << 40;
+    benchmark::RegisterBenchmark(name.c_str(), views, files, style, false, 0);
+    benchmark::RegisterBenchmark((name + ", scaled").c_str(), views, files, style, true, 0);
+    benchmark::RegisterBenchmark((name + ", kept").c_str(), views, files, style, false, kEnough);
   }
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -11,7 +11,6 @@ namespace cosmoflow {
 namespace {
 
 DataConfig parse_data(const base::ObjectReader& in) {
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
   data.train = in.required<std::string>(
       "train",
@@ -24,11 +23,7 @@ DataConfig parse_data(const base::ObjectReader& in) {
                                "true: log(count + 1); false: count over the sample's mean");
   data.flips = in.optional("flips", data.flips, "training mirrors axes at random");
   data.transposes = in.optional("transposes", data.transposes, "training swaps axes at random");
-  data.cache_bytes = in.optional<std::int64_t>(
-      "cache_bytes", 0,
-      "memory of a rank for decoded samples that it reads again, at one or two "
-      "bytes a count",
-      base::within(0, kMostBytes));
+  data.cache_bytes = parallel::parse_cache_bytes(in);
   parallel::parse_read_keys(in, data);
   return data;
 }

@@ -17,7 +17,6 @@ std::string beside(const std::string& folder, const char* file) {
 }  // namespace
 
 DataConfig parse_data(const base::ObjectReader& in) {
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
   DataConfig data;
   data.train = in.required<std::string>(
       "train",
@@ -30,9 +29,7 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "file of minima and maxima that samples are normalised with; default: stats.h5 beside the "
       "folder of training samples",
       base::whole_path());
-  data.cache_bytes = in.optional<std::int64_t>(
-      "cache_bytes", 0, "memory of a rank for decoded samples that it reads again",
-      base::within(0, kMostBytes));
+  data.cache_bytes = parallel::parse_cache_bytes(in);
   parallel::parse_read_keys(in, data);
   return data;
 }

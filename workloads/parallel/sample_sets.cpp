@@ -137,12 +137,14 @@ void SampleSets::make_cache(const BatchSplit& split) {
                                           "each; set memory_bytes and disk_bytes to 0",
                                           split.ranks_per_sample));
   }
+  cache_ = cache::open_cache(config_.cache, config_.staging.directory, sources_.train,
+                             schedule(split), staging::Place{world_, topology_, clock_});
+}
+
+cache::Schedule SampleSets::schedule(const BatchSplit& split) const {
   std::vector<std::int64_t> first_slots;
   for (const nn::PassSlice& slice : split.slices) first_slots.push_back(slice.first);
-  cache_ = cache::open_cache(
-      config_.cache, config_.staging.directory, sources_.train,
-      cache::Schedule(*order_, std::move(first_slots), split.pass_samples, config_.epochs),
-      staging::Place{world_, topology_, clock_});
+  return {*order_, std::move(first_slots), split.pass_samples, config_.epochs};
 }
 
 SampleSets::Source SampleSets::train_in(std::int64_t epoch) const {

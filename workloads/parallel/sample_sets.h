@@ -100,6 +100,8 @@ class SampleSets : public Samples {
   std::int64_t validation_batch_count(std::int64_t batch_size) const;
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
+  /// When each training sample is drawn, and by which rank. Only where no ranks share samples.
+  cache::Schedule schedule(const BatchSplit& split) const;
 
   /// Call once a sample that is read from `set`, one of the above. Thread-safe, as are the
   /// following.

@@ -24,6 +24,13 @@ void parse_read_keys(const base::ObjectReader& dataset, ReadKeys& keys) {
                                            "batches ready ahead of need", base::within(1, 1024));
 }
 
+std::int64_t parse_cache_bytes(const base::ObjectReader& dataset) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+  return dataset.optional<std::int64_t>("cache_bytes", 0,
+                                        "memory of a rank for decoded samples that it reads again",
+                                        base::within(0, kMostBytes));
+}
+
 void parse_update_keys(const base::ObjectReader& training, UpdateKeys& keys) {
   keys.global_batch_size = training.required<std::int64_t>(
       "global_batch_size", "samples of one update, on all ranks", base::at_least(1));

@@ -42,6 +42,8 @@ struct UpdateKeys {
 /// parse_update_keys() if the batch does not divide by the accumulation steps.
 void parse_read_keys(const base::ObjectReader& dataset, ReadKeys& keys);
 void parse_update_keys(const base::ObjectReader& training, UpdateKeys& keys);
+/// Reads the key "cache_bytes" (default 0): memory of a rank for decoded samples.
+std::int64_t parse_cache_bytes(const base::ObjectReader& dataset);
 
 Choices<nn::Precision> precisions();
 Choices<nn::Products> products();

@@ -44,6 +44,11 @@ DataConfig parse_data(const base::ObjectReader& in) {
   if (data.scaled_decoding && data.preprocess == Style::kCifar) {
     throw base::ConfigError(in.where("scaled_decoding") + ": preprocess cifar uses whole images");
   }
+  data.cache_bytes = parallel::parse_cache_bytes(in);
+  if (data.scaled_decoding && data.cache_bytes > 0) {
+    throw base::ConfigError(in.where("scaled_decoding") +
+                            ": cache_bytes keeps images at their full size; leave one of both out");
+  }
   data.on_corrupt = in.choice<OnCorrupt>(
       "on_corrupt", OnCorrupt::kError, {{"error", OnCorrupt::kError}, {"skip", OnCorrupt::kSkip}},
       "error: end and name the file; skip: leave the slot empty and count it");

@@ -30,6 +30,7 @@ struct DataConfig : parallel::ReadKeys {
   std::int64_t evaluation_resize = 0;
   std::int64_t largest_shift = kUsualShift;  ///< pixels; only for Style::kCifar
   bool scaled_decoding = false;
+  std::int64_t cache_bytes = 0;  ///< memory of a rank for decoded images
   OnCorrupt on_corrupt = OnCorrupt::kError;
 };
 

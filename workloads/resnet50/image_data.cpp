@@ -4,12 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "staging/collective_open.h"
 
 namespace resnet50 {
+namespace {
+
+/// The next use of all validation images: the first that come are kept.
+constexpr std::int64_t kAlwaysUsed = 0;
+
+}  // namespace
+
 ImageData::ImageData(const Config& config, const runner::Communicator& world,
                      const runner::Topology& topology, const base::Clock& clock, int threads,
                      std::uint64_t seed)
@@ -30,7 +38,9 @@ ImageData::ImageData(const Config& config, const runner::Communicator& world,
       seed_(seed),
       preprocess_(config.data.preprocess, static_cast<int>(config.model.image_size),
                   static_cast<int>(config.data.evaluation_resize),
-                  static_cast<int>(config.data.largest_shift), config.data.scaled_decoding) {}
+                  static_cast<int>(config.data.largest_shift), config.data.scaled_decoding),
+      train_images_(config.data.cache_bytes / 5 * 4),
+      validation_images_(config.data.cache_bytes / 5) {}
 
 ImageData::Source ImageData::open_listed(const std::string& path,
                                          const dataset::OpenOptions& options) const {
@@ -71,16 +81,34 @@ void ImageData::open_sets(Sources& sources, Need need) const {
   if (!sources.validation) sources.validation = open_validation_set(sources.train);
 }
 
-bool ImageData::decode(SampleSet set, const dataset::Dataset& source, std::int64_t index,
+std::int64_t ImageData::next_use(const cache::Schedule& schedule,
+                                 const parallel::SamplePlace& place) const {
+  if (config_.data.cache_bytes == 0) return cache::kNever;
+  const std::int64_t step = schedule.next_draw_by(world_.rank(), place.index, place.epoch);
+  // In epochs: an image that replaces another of the same epoch saves no more than that one does,
+  // but all of it has to be decoded.
+  return step == cache::kNever ? step : step / steps_per_epoch();
+}
+
+bool ImageData::bring(const Wanted& wanted, const dataset::Dataset& source,
+                      const dataset::ChooseView& choose, dataset::Image& image) {
+  auto found = images_of(wanted.set).find(wanted.index, wanted.next_use, choose);
+  if (!found) return decode(wanted, source, choose, image);
+  image = std::move(*found);
+  count_kept(std::ssize(image.pixels));
+  return true;
+}
+
+bool ImageData::decode(const Wanted& wanted, const dataset::Dataset& source,
                        const dataset::ChooseView& choose, dataset::Image& image) {
   std::vector<std::byte> bytes;
-  source.read(index, bytes);
+  source.read(wanted.index, bytes);
   count_read(source, static_cast<std::int64_t>(bytes.size()));
   try {
-    const std::string name = source.name(index);
-    image = dataset::decode_view(bytes, name, choose);
+    const std::string name = source.name(wanted.index);
+    image = images_of(wanted.set).decode(bytes, name, wanted.index, wanted.next_use, choose);
     if (!image.flaw.empty()) {
-      count_flawed(set, index,
+      count_flawed(wanted.set, wanted.index,
                    fmt::format("{}: {}; no pixel is missing, so it is used", name, image.flaw));
     }
     return true;
@@ -89,16 +117,18 @@ bool ImageData::decode(SampleSet set, const dataset::Dataset& source, std::int64
       throw base::DataError(
           fmt::format("{}; dataset.on_corrupt: skip leaves such images out", error.what()));
     }
-    count_skipped(set, index);
+    count_skipped(wanted.set, wanted.index);
     return false;
   }
 }
 
 std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel::BatchSplit& split,
                                                                  std::int64_t first_step) {
-  const auto fill = [this, split](std::int64_t batch, std::int64_t slot, std::span<float> out,
-                                  std::int32_t& label) {
+  const auto fill = [this, split, draws = schedule(split)](std::int64_t batch, std::int64_t slot,
+                                                           std::span<float> out,
+                                                           std::int32_t& label) {
     const parallel::SamplePlace place = training_place(split, batch, slot);
+    const Wanted wanted{SampleSet::kTrain, place.index, next_use(draws, place)};
     base::RandomStream random(seed_, base::Purpose::kAugment,
                               static_cast<std::uint64_t>(place.epoch),
                               static_cast<std::uint64_t>(place.index));
@@ -106,7 +136,7 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
       return preprocess_.draw_view(height, width, random);
     };
     dataset::Image image;
-    if (!decode(SampleSet::kTrain, *train_in(place.epoch), place.index, choose, image)) {
+    if (!bring(wanted, *train_in(place.epoch), choose, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;
@@ -124,9 +154,9 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
   const auto fill = [this, batch_size](std::int64_t batch, std::int64_t slot, std::span<float> out,
                                        std::int32_t& label) {
     const std::int64_t index = validation_place(batch_size, batch, slot).index;
+    const Wanted wanted{SampleSet::kValidation, index, kAlwaysUsed};
     dataset::Image image;
-    if (index < 0 ||
-        !decode(SampleSet::kValidation, *validation(), index, dataset::whole_image, image)) {
+    if (index < 0 || !bring(wanted, *validation(), dataset::whole_image, image)) {
       std::fill(out.begin(), out.end(), 0.0F);
       label = -1;
       return;

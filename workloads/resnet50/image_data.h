@@ -1,4 +1,4 @@
-// The images of a run: opened, staged, decoded, augmented and made into batches.
+// The images of a run: opened, staged, decoded, kept, augmented and made into batches.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "staging/prefetch.h"
 #include "workloads/parallel/sample_sets.h"
 #include "workloads/resnet50/config.h"
+#include "workloads/resnet50/decoded_images.h"
 
 namespace resnet50 {
 
@@ -31,10 +32,22 @@ class ImageData final : public parallel::SampleSets {
 
  private:
   using SampleSet = parallel::SampleSet;
-  /// Decodes the part that `choose` wants of sample `index` of `set`, read from `source`, into
-  /// `image`. Returns false if it is corrupt and may be skipped.
-  bool decode(SampleSet set, const dataset::Dataset& source, std::int64_t index,
+  struct Wanted {
+    SampleSet set;
+    std::int64_t index, next_use;
+  };
+  /// Brings the part that `choose` wants of an image into `image`: kept, or read from `source`.
+  /// Returns false if it is corrupt and may be skipped.
+  bool bring(const Wanted& wanted, const dataset::Dataset& source,
+             const dataset::ChooseView& choose, dataset::Image& image);
+  /// The same of an image that is not kept.
+  bool decode(const Wanted& wanted, const dataset::Dataset& source,
               const dataset::ChooseView& choose, dataset::Image& image);
+  DecodedImages& images_of(SampleSet set) {
+    return set == SampleSet::kTrain ? train_images_ : validation_images_;
+  }
+  /// When this rank draws a sample again that it draws now.
+  std::int64_t next_use(const cache::Schedule& schedule, const parallel::SamplePlace& place) const;
   void open_sets(Sources& sources, Need need) const;
   Source open_listed(const std::string& path, const dataset::OpenOptions& options) const;
   Source open_validation_set(const Source& train) const;
@@ -44,6 +57,7 @@ class ImageData final : public parallel::SampleSets {
   int decode_threads_;
   std::uint64_t seed_;
   Preprocess preprocess_;
+  DecodedImages train_images_, validation_images_;
 };
 
 }  // namespace resnet50

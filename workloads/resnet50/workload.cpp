@@ -54,6 +54,7 @@ class ResNet50 final : public parallel::ReplicaWorkload {
     return resnet50::log_settings();
   }
   std::vector<std::string> closed_rule_breaks() const override;
+  std::vector<std::string> keys_without_effect() const override;
   /// Opens both sets: class ids may depend on the training set, and log fields depend on its size.
   void open_evaluation_data() override { open_data(); }
   runner::TrainResult train(std::int64_t steps) override;
@@ -92,6 +93,12 @@ std::vector<std::string> ResNet50::closed_rule_breaks() const {
   Training training{optimizer().hyperparameters(), std::nullopt, schedule()};
   if (training.optimizer.name == "lars") training.lars = nn::parse_lars(optimizer_section_);
   return resnet50::closed_rule_breaks(config_, training);
+}
+
+std::vector<std::string> ResNet50::keys_without_effect() const {
+  std::vector<std::string> keys = ReplicaWorkload::keys_without_effect();
+  keys.emplace_back("/dataset/cache_bytes");
+  return keys;
 }
 
 ResNet50::Load ResNet50::loading(std::shared_ptr<staging::Prefetcher> batches) {
@@ -152,6 +159,7 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
       parallel::memory_needs(network, training, place, *make_optimizer(run));
   needs.rank["input batches"] = parallel::samples_ahead(config.data, training, place) *
                                 network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
+  if (config.data.cache_bytes > 0) needs.rank["decoded samples"] = config.data.cache_bytes;
   if (config.cache.keeps()) {
     needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
   }

@@ -100,6 +100,10 @@ TEST(DecodeRegion, HasThePixelsOfTheWholeImage) {
                    ++seed);
     expect_regions(make_jpeg(image.pixels, height, width, 3, {.stored = JCS_RGB}), kRegions,
                    ++seed);
+    const std::vector<std::uint8_t> gray(image.pixels.begin(),
+                                         image.pixels.begin() + std::ssize(image.pixels) / 3);
+    const JpegForm gray_form{.input = JCS_GRAYSCALE, .stored = JCS_GRAYSCALE};
+    expect_regions(make_jpeg(gray, height, width, 1, gray_form), kRegions, ++seed);
     expect_regions(encode_png(image), kRegions, ++seed);
   }
 }

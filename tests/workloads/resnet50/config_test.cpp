@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
 #include "runner/run_config.h"
+#include "workloads/resnet50/workload.h"
 
 namespace resnet50 {
 namespace {
@@ -142,6 +144,24 @@ TEST(Resnet50Config, ScalesDecodingOnlyOfCrops) {
   EXPECT_EQ(resolved(object)["dataset"]["scaled_decoding"], true);
   object["dataset"]["preprocess"] = "cifar";
   EXPECT_FALSE(is_taken(object, "scaled_decoding with whole images"));
+}
+
+TEST(Resnet50Config, KeepsDecodedImagesOfTheirFullSize) {
+  json object = small();
+  EXPECT_EQ(resolved(object)["dataset"]["cache_bytes"], 0);
+  const auto needs = [&] {
+    const base::ObjectReader reader(object, "small.json");
+    return memory_needs(runner::parse_run_config(reader, "small.json"),
+                        {.rank = 0, .ranks = 2, .node_ranks = 2});
+  };
+  EXPECT_EQ(needs().rank.count("decoded samples"), 0U);
+  object["dataset"]["cache_bytes"] = 12'345;
+  EXPECT_EQ(resolved(object)["dataset"]["cache_bytes"], 12'345);
+  EXPECT_EQ(needs().rank.at("decoded samples"), 12'345);
+  object["dataset"]["scaled_decoding"] = true;
+  EXPECT_EQ(base::thrown_message<base::ConfigError>([&] { resolved(object); }),
+            "small.json: /dataset/scaled_decoding: cache_bytes keeps images at their full size; "
+            "leave one of both out");
 }
 
 TEST(Resnet50Config, KnowsWhatIsMadeAgain) {

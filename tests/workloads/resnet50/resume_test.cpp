@@ -26,6 +26,16 @@ class Resume : public Base {
 
 TEST_F(Resume, InTheMiddleOfAnEpochEndsInTheSameBits) { expect_same_bits(config()); }
 
+TEST_F(Resume, WithDecodedImagesEndsInTheSameBits) {
+  nlohmann::json keeping = config();
+  keeping["dataset"]["cache_bytes"] = 200'000;
+  expect_resumed_bits(keeping);
+  EXPECT_THAT(Trial(world_, keeping).workload().keys_without_effect(),
+              testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
+                                            "/dataset/prefetch_batches", "/dataset/cache_bytes",
+                                            "/epochs"));
+}
+
 TEST_F(Resume, KeepsWhatLarsRemembersOfItsRate) {
   nlohmann::json lars = config();
   lars["optimizer"] = {{"name", "lars"}, {"variant", "corrected"}, {"weight_decay", 1e-4}};
