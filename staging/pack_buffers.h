@@ -16,6 +16,7 @@ struct PackImage {
   PackBuffer buffer;
   std::size_t size = 0;
   std::int64_t sample_bytes = 0;  ///< without places and trailer
+  bool has_travelled = false;     ///< it was received from another node
   std::span<std::byte> bytes() const { return {buffer.get(), size}; }
 };
 

@@ -302,6 +302,15 @@ void check_pack(std::span<const std::byte> image, PackName name, const std::stri
   }
 }
 
+void make_blank(std::span<std::byte> image) {
+  std::ranges::fill(image.last(kTrailerBytes), std::byte{0});
+}
+
+bool is_blank(std::span<const std::byte> image) {
+  return std::ranges::all_of(image.last(kTrailerBytes),
+                             [](std::byte value) { return value == std::byte{0}; });
+}
+
 PackIndex read_pack_index(const dataset::File& file, PackName name) {
   const PackTrailer trailer = read_trailer(file, name);
   PackIndex index{trailer.first, {}};

@@ -63,6 +63,10 @@ std::int64_t expand_pack(std::span<const std::byte> image, const PackList& list,
 /// Checks every byte of an image. Throws DataError beginning with `where`.
 void check_pack(std::span<const std::byte> image, PackName name, const std::string& where);
 
+/// Makes of an image, whatever it holds, one that tells who receives it that there is no pack.
+void make_blank(std::span<std::byte> image);
+bool is_blank(std::span<const std::byte> image);
+
 /// The places of a pack's samples: reads its end only. Throws DataError.
 PackIndex read_pack_index(const dataset::File& file, PackName name);
 

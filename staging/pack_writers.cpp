@@ -126,6 +126,16 @@ bool PackWriters::are_done_within(double seconds) {
   return is_done;
 }
 
+bool PackWriters::are_idle() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->unwritten == 0;
+}
+
+std::exception_ptr PackWriters::take_failure() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->failure, nullptr);
+}
+
 std::int64_t PackWriters::copied_bytes() const { return state_->copied_bytes; }
 
 std::int64_t PackWriters::written_bytes() const { return state_->written_bytes; }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -34,6 +35,10 @@ class PackWriters {
   /// Whether all packs are written, at the latest after `seconds`. Rethrows the first failure:
   /// SystemError for a write, DataError for a pack that reads back differently.
   bool are_done_within(double seconds);
+  /// Whether no pack waits or is being written; those that failed are neither.
+  bool are_idle() const;
+  /// The first failure since the last call; else null. It is as if it had not been.
+  std::exception_ptr take_failure();
   /// Bytes of the samples that are written, as they were put.
   std::int64_t copied_bytes() const;
   /// Bytes of the packs as they are written.

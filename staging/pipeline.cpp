@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -72,14 +73,34 @@ NodeLimits limits_of_node(std::int64_t memory_bytes, const LargestPack& largest,
 }
 
 struct Pipeline::State {
+  /// What failed, although copying goes on.
+  class Failures {
+   public:
+    void note(const std::exception& failed) {
+      if (count_++ == 0) first_ = base::failure_of(failed).message;
+    }
+    std::string text() const {
+      return count_ < 2 ? first_ : fmt::format("{} (and {} more such)", first_, count_ - 1);
+    }
+
+   private:
+    std::string first_;
+    std::int64_t count_ = 0;
+  };
+
+  /// What a round does next.
+  enum class Next { kTakeOwn, kStartShift, kCompleteShift };
+
   State(const dataset::Dataset& source_in, const PackList& list_in, const PackStore& store_in,
-        Route route_in, const PipelineLimits& limits, const Writing& writing, Watch watch_in)
+        Route route_in, const PipelineLimits& limits, const Writing& writing, Watch watch_in,
+        OnFailure on_failure_in)
       : source(source_in),
         list(list_in),
         store(store_in),
         route(std::move(route_in)),
         own(route.packs.at(static_cast<std::size_t>(route.ring ? route.ring->rank() : 0))),
         watch(std::move(watch_in)),
+        on_failure(on_failure_in),
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
@@ -115,6 +136,10 @@ struct Pipeline::State {
   /// On a writer's thread. The pack as the copy holds it.
   std::span<const std::byte> stored_pack(const PackImage& image,
                                          std::vector<std::byte>& memory) const {
+    if (image.has_travelled) {
+      check_pack(image.bytes(), store.name(image.number),
+                 fmt::format("{}: from another node", store.path(image.number)));
+    }
     if (list[image.number].more_bytes == 0) return image.bytes();
     const auto bytes = static_cast<std::size_t>(stored_bytes(list, image.number));
     const std::size_t needed = bytes + kDirectAlignment;
@@ -128,11 +153,18 @@ struct Pipeline::State {
         image.bytes(), list, store.name(image.number), source.most_expanded_bytes(), room)));
   }
 
-  /// Tells what threads have done since the last call, and rethrows what a writer threw.
+  /// Tells what threads have done since the last call, and what a writer threw.
   void report() {
     const std::int64_t now = samples + writers.copied_bytes();
     if (std::exchange(reported, now) != now) watch.activity.progress();
-    writers.are_done_within(0.0);
+    try {
+      if (const auto failed = writers.take_failure()) std::rethrow_exception(failed);
+    } catch (const std::exception& e) {
+      if (on_failure == OnFailure::kThrow) throw;
+      failures.note(e);
+      // A damaged pack says nothing about others; storage that failed takes no more.
+      if (dynamic_cast<const base::DataError*>(&e) == nullptr) is_writing = false;
+    }
   }
 
   bool is_told() const {
@@ -140,25 +172,57 @@ struct Pipeline::State {
     return route.ring ? route.ring->allreduce_max(std::int64_t{told ? 1 : 0}) != 0 : told;
   }
 
-  PackBuffer take_buffer() {
-    for (;;) {
-      if (PackBuffer buffer = buffers.take_within(kLookSeconds)) return buffer;
-      report();
+  // Each rank's pack of a round goes once round the ring: in step s, rank r passes on what rank r -
+  // s has read. go_on() does the next thing of that, and returns whether it did: false when it
+  // would have to wait longer than `seconds`.
+
+  bool go_on(double seconds) {
+    switch (next) {
+      case Next::kTakeOwn:
+        return take_own(seconds);
+      case Next::kStartShift:
+        return start_shift(seconds);
+      case Next::kCompleteShift:
+        return complete_shift(seconds);
     }
+    return false;
   }
 
-  /// The next pack that this rank reads. nullopt, unless others of a ring wait for it, if this rank
-  /// is told to end first.
-  std::optional<PackImage> next_own() {
-    PackBuffer spare = take_buffer();
-    for (;;) {
-      if (const auto ready = readers->next_within(kLookSeconds)) {
-        std::swap(spare, places[ready->place]);
-        return image_of(own[static_cast<std::size_t>(ready->batch)], std::move(spare));
-      }
-      report();
-      if (!route.ring && watch.is_told_to_end()) return std::nullopt;
+  bool take_own(double seconds) {
+    if (round < own.size()) {
+      held = next_own(seconds);
+      if (!held) return false;
+      write(*held);
     }
+    next_step(0);
+    return true;
+  }
+
+  /// The next pack that this rank reads.
+  std::optional<PackImage> next_own(double seconds) {
+    if (!spare) spare = buffers.take_within(seconds);
+    if (!spare) return std::nullopt;
+    if (!is_ending) {
+      try {
+        const auto ready = readers->next_within(seconds);
+        if (!ready) return std::nullopt;
+        std::swap(spare, places[ready->place]);
+        return image_of(own[round], std::exchange(spare, nullptr));
+      } catch (const std::exception& e) {
+        if (on_failure == OnFailure::kThrow) throw;
+        failures.note(e);
+      }
+    }
+    // Others of the ring wait for something of this size.
+    PackImage blank = image_of(own[round], std::exchange(spare, nullptr));
+    make_blank(blank.bytes());
+    return blank;
+  }
+
+  void write(const PackImage& image) {
+    const bool is_left_out =
+        on_failure == OnFailure::kGoOn && (is_ending || !is_writing || is_blank(image.bytes()));
+    if (!is_left_out) writers.put(image);
   }
 
   /// The pack that rank `from` of the ring reads in this round.
@@ -167,28 +231,43 @@ struct Pipeline::State {
     return round < packs.size() ? std::optional(packs[round]) : std::nullopt;
   }
 
-  /// Each rank's pack of this round goes once round the ring: rank r passes on in step s what rank
-  /// r - s has read.
-  void pass_round(std::optional<PackImage> held) {
+  bool start_shift(double seconds) {
     const runner::Communicator& ring = *route.ring;
     const int ranks = ring.size(), rank = ring.rank();
     const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
-    for (int step = 0; step + 1 < ranks; ++step) {
-      const int reader = (rank + 2 * ranks - step - 1) % ranks;
-      std::optional<PackImage> arrived;
-      if (const auto number = pack_of(reader)) arrived = image_of(*number, take_buffer());
-      const auto none = std::span<std::byte>();
-      runner::Pending passing = ring.start_shift(held ? held->bytes() : none, right,
-                                                 arrived ? arrived->bytes() : none, left);
-      network_bytes += passing.bytes_sent();
-      passing.wait();
-      held = std::move(arrived);
-      report();
-      if (!held) continue;
-      check_pack(held->bytes(), store.name(held->number),
-                 fmt::format("{}: from another node", store.path(held->number)));
-      writers.put(*held);
+    const int reader = (rank + 2 * ranks - step - 1) % ranks;
+    if (const auto number = pack_of(reader)) {
+      PackBuffer buffer = buffers.take_within(seconds);
+      if (!buffer) return false;
+      arriving = image_of(*number, std::move(buffer));
+      arriving->has_travelled = true;
     }
+    const auto none = std::span<std::byte>();
+    passing = ring.start_shift(held ? held->bytes() : none, right,
+                               arriving ? arriving->bytes() : none, left);
+    network_bytes += passing.bytes_sent();
+    ++shifts;
+    next = Next::kCompleteShift;
+    return true;
+  }
+
+  bool complete_shift(double seconds) {
+    if (seconds > 0.0) passing.wait();
+    if (!passing.test()) return false;
+    held = std::exchange(arriving, std::nullopt);
+    if (held) write(*held);
+    next_step(step + 1);
+    return true;
+  }
+
+  void next_step(int number) {
+    step = number;
+    const int ranks = route.ring ? route.ring->size() : 1;
+    next = Next::kStartShift;
+    if (step + 1 < ranks) return;
+    next = Next::kTakeOwn;
+    held.reset();
+    ++round;
   }
 
   Progress advance() {
@@ -197,16 +276,28 @@ struct Pipeline::State {
       return writers.are_done_within(0.0) ? Progress::kDone : Progress::kUnderWay;
     }
     if (is_told()) return Progress::kStopped;
-    std::optional<PackImage> held;
-    if (round < own.size()) {
-      held = next_own();
-      if (!held) return Progress::kStopped;
-      writers.put(*held);
+    for (const std::size_t now = round; round == now;) {
+      const bool has_gone_on = go_on(kLookSeconds);
+      report();
+      // Others of a ring wait for what this rank reads.
+      if (!has_gone_on && !route.ring && watch.is_told_to_end()) return Progress::kStopped;
     }
-    if (route.ring) pass_round(std::move(held));
-    ++round;
-    report();
     return Progress::kUnderWay;
+  }
+
+  Progress poll() {
+    while (round < rounds && go_on(0.0)) continue;
+    const bool is_done = round == rounds && writers.are_idle();
+    report();  // of all that was written until then
+    return is_done ? Progress::kDone : Progress::kUnderWay;
+  }
+
+  void end_after(std::int64_t last_shift) {
+    is_ending = true;
+    while (shifts < last_shift || next == Next::kCompleteShift) {
+      go_on(kLookSeconds);
+      report();
+    }
   }
 
   const dataset::Dataset& source;
@@ -215,24 +306,41 @@ struct Pipeline::State {
   const Route route;
   const std::vector<std::int64_t>& own;  ///< what this rank reads
   const Watch watch;
+  const OnFailure on_failure;
+  Failures failures;
+  bool is_writing = true;
   std::size_t rounds = 0, round = 0;
-  std::int64_t network_bytes = 0, reported = 0;
+  int step = 0;  ///< of the round
+  Next next = Next::kTakeOwn;
+  std::int64_t shifts = 0, network_bytes = 0, reported = 0;
   std::atomic<bool> is_ending{false};
   std::atomic<std::int64_t> samples{0}, source_bytes{0}, source_reads{0};
   PackBuffers buffers;
-  std::vector<PackBuffer> places;  ///< of the readers' queue
+  std::vector<PackBuffer> places;           ///< of the readers' queue
+  PackBuffer spare;                         ///< takes the place of the next pack that is read
+  std::optional<PackImage> held, arriving;  ///< what this rank passes on, and what it receives
+  runner::Pending passing;                  ///< uses both
   PackWriters writers;
   std::optional<PrefetchQueue> readers;  ///< declared last: its threads end first
 };
 
 Pipeline::Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-                   Route route, const PipelineLimits& limits, const Writing& writing, Watch watch)
+                   Route route, const PipelineLimits& limits, const Writing& writing, Watch watch,
+                   OnFailure on_failure)
     : state_(std::make_unique<State>(source, list, store, std::move(route), limits, writing,
-                                     std::move(watch))) {}
+                                     std::move(watch), on_failure)) {}
 
 Pipeline::~Pipeline() = default;
 
 Pipeline::Progress Pipeline::advance() { return state_->advance(); }
+
+Pipeline::Progress Pipeline::poll() { return state_->poll(); }
+
+std::int64_t Pipeline::shifts() const { return state_->shifts; }
+
+void Pipeline::end_after(std::int64_t shifts) { state_->end_after(shifts); }
+
+std::string Pipeline::failure() const { return state_->failures.text(); }
 
 Moved Pipeline::moved() const {
   return {state_->source_bytes,

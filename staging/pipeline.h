@@ -75,11 +75,19 @@ struct Writing {
   std::int64_t memory_bytes = 0;  ///< that the node's page cache may take
 };
 
+/// What a pipeline does about a failure of reading or writing.
+enum class OnFailure {
+  kThrow,
+  kGoOn  ///< leaves out what cannot be copied, and goes on for the others of the ring
+};
+
+/// Driven by advance(), which waits; or, with OnFailure::kGoOn, by poll() and end_after().
 class Pipeline {
  public:
-  /// Starts the threads that read. The arguments must outlive the object.
+  /// Starts the threads that read. The arguments must outlive the object. Calls no MPI.
   Pipeline(const dataset::Dataset& source, const PackList& list, const PackStore& store,
-           Route route, const PipelineLimits& limits, const Writing& writing, Watch watch);
+           Route route, const PipelineLimits& limits, const Writing& writing, Watch watch,
+           OnFailure on_failure = OnFailure::kThrow);
   /// Ends the threads. What is not yet a whole pack is removed.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
@@ -91,6 +99,17 @@ class Pipeline {
   /// DataError and SystemError of reading and writing, and DataError for a pack that arrives
   /// damaged.
   Progress advance();
+  /// Not collective. Does what it can without waiting. kDone when all packs have gone round, and
+  /// this rank has written those that it can.
+  Progress poll();
+  /// How often this rank has begun to pass something on.
+  std::int64_t shifts() const;
+  /// Collective over the ring, with the largest shifts() of its ranks. Reads nothing more, and
+  /// passes on as often as that. After it, no message is under way, and the object can only be
+  /// destroyed.
+  void end_after(std::int64_t shifts);
+  /// The first failure with which this rank went on, and how many others there were; else "".
+  std::string failure() const;
 
   Moved moved() const;
 

@@ -54,6 +54,14 @@ TEST_F(PackFile, GivesBackEverySample) {
   }
 }
 
+TEST_F(PackFile, TellsABlankImageFromPacks) {
+  std::vector<std::byte> blank = image(0);
+  EXPECT_FALSE(is_blank(blank));
+  make_blank(blank);
+  EXPECT_TRUE(is_blank(blank));
+  EXPECT_THAT(problem_of(blank, store().name(0)), HasSubstr("expected a trailer"));
+}
+
 TEST_F(PackFile, TakesSamplesInAnyOrderAndOfNoBytes) {
   class Backwards final : public dataset::Dataset {
    public:
