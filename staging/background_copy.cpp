@@ -1,8 +1,5 @@
-// Copying that goes on while this rank trains.
+// Copying beside training of what each node reads for itself.
 #include "staging/background_copy.h"
-
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <exception>
 #include <system_error>
@@ -14,18 +11,9 @@
 #include "runner/stop_signals.h"
 
 namespace staging {
-namespace {
-
-/// Lowers the priority of the calling thread, and of those that it starts.
-void give_way() {
-  constexpr int kNiceness = 10;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
-}
-
-}  // namespace
 
 BackgroundCopy::BackgroundCopy(std::vector<Transfer> transfers, const base::Clock& clock)
-    : transfers_(std::move(transfers)), clock_(clock), results_(transfers_.size()) {
+    : CopyBeside(std::move(transfers)), clock_(clock) {
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error& e) {
@@ -33,7 +21,7 @@ BackgroundCopy::BackgroundCopy(std::vector<Transfer> transfers, const base::Cloc
   }
 }
 
-BackgroundCopy::~BackgroundCopy() { end(); }
+BackgroundCopy::~BackgroundCopy() { BackgroundCopy::end(); }
 
 void BackgroundCopy::end() {
   is_ending_ = true;
@@ -45,8 +33,8 @@ void BackgroundCopy::work() {
   give_way();
   base::Activity unwatched;  // the rank's own tells of training
   const Watch watch{unwatched, [this] { return is_ending_ || runner::is_told_to_end(); }};
-  for (std::size_t i = 0; i < transfers_.size(); ++i) {
-    if (!move_one(transfers_[i], watch, results_[i])) break;
+  for (std::size_t i = 0; i < transfers().size(); ++i) {
+    if (!move_one(transfers()[i], watch, result(i))) break;
   }
   is_done_ = true;
 }

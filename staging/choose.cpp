@@ -185,7 +185,7 @@ std::vector<CopyingMode> copying_modes(bool overlap) {
 }
 
 CopyingMode copying_mode(StagingMode mode, bool overlap) {
-  if (mode == StagingMode::kScatter) return {mode, SourceReads::kOncePerClass, false};
+  if (mode == StagingMode::kScatter) return {mode, SourceReads::kOncePerClass, overlap};
   return {mode, SourceReads::kOncePerNode, overlap};
 }
 

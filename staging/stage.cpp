@@ -14,9 +14,11 @@
 #include "runner/base/system_facts.h"
 #include "runner/base/units.h"
 #include "runner/stop_signals.h"
+#include "staging/background_copy.h"
 #include "staging/decide.h"
 #include "staging/naming_host.h"
 #include "staging/own_folder.h"
+#include "staging/ring_copy.h"
 #include "staging/staged_folder.h"
 
 namespace staging {
@@ -153,7 +155,7 @@ void Staging::copy_sets() {
 }
 
 bool Staging::goes_beside_training() const {
-  if (!config_.overlap || mode_ == StagingMode::kScatter) return false;
+  if (!config_.overlap) return false;
   const bool misses = std::any_of(plans_.begin(), plans_.end(),
                                   [](const StagingPlan& plan) { return !plan.is_staged(); });
   return place_.world.allreduce_max(std::int64_t{misses ? 1 : 0}) != 0;
@@ -163,7 +165,16 @@ void Staging::begin_beside(std::vector<Transfer> transfers) {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     for (const std::int64_t number : plans_[i].packs) staged_[i].data->expect(number);
   }
-  beside_.emplace(std::move(transfers), place_.clock);
+  if (mode_ == StagingMode::kScatter) {
+    beside_ =
+        std::make_unique<RingCopy>(std::move(transfers), place_.clock, place_.world.activity());
+  } else {
+    beside_ = std::make_unique<BackgroundCopy>(std::move(transfers), place_.clock);
+  }
+}
+
+void Staging::advance() {
+  if (beside_) beside_->advance();
 }
 
 void Staging::set_facts(std::size_t set, std::int64_t copying_ns) {
@@ -190,12 +201,12 @@ bool Staging::finish(Finish when) {
   beside_->end();
   place_.topology.node.barrier();  // no rank of the node writes any more
   for (std::size_t i = 0; i < staged_.size(); ++i) {
-    const BackgroundCopy::Result& result = beside_->results()[i];
+    const CopyBeside::Result& result = beside_->results()[i];
     staged_[i].mine = result.moved;
     if (!result.failure.empty()) {
       staged_[i].data->note(
-          fmt::format("{}: staging ended early, and samples that were not copied "
-                      "are read from their source: {}",
+          fmt::format("{}: staging is incomplete, and samples that were not copied are read from "
+                      "their source: {}",
                       base::host_name(), result.failure));
     }
     const std::int64_t left =

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/background_copy.h"
+#include "staging/copy_beside.h"
 #include "staging/dataset/dataset.h"
 #include "staging/level_counts.h"
 #include "staging/plan.h"
@@ -27,8 +27,9 @@ class Staging {
   /// `outlook` matters for kAuto and for plans.
   Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
           const Outlook& outlook = {});
-  /// Not collective. If this rank is alone on its node, removes copies that are not to be kept;
-  /// otherwise others may still read them, and the next run removes them.
+  /// Not collective, unless nodes pass on packs and no exception unwinds. If this rank is alone on
+  /// its node, removes copies that are not to be kept; otherwise others may still read them, and
+  /// the next run removes them.
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -49,12 +50,15 @@ class Staging {
   /// (StopSignals); otherwise DataError or SystemError naming path and offset. After a failure that
   /// all ranks know, or with one rank per node, what is not to be kept is removed.
   ///
-  /// With config.overlap, copying only begins, unless nothing is missing or the mode is kScatter.
-  /// Then it goes on until finish(), and its failures and signals no longer end anything else:
-  /// samples that are not copied are read from their source.
+  /// With config.overlap, copying only begins, unless nothing is missing. Then it goes on until
+  /// finish(), and its failures and signals no longer end anything else: samples that are not
+  /// copied are read from their source.
   void copy();
   /// Whether what copy() began has not been finished.
-  bool is_under_way() const { return beside_.has_value(); }
+  bool is_under_way() const { return beside_ != nullptr; }
+  /// Not collective; does not wait. Call it now and then on the main thread while copying is under
+  /// way: with kScatter, nodes pass on packs in these calls only.
+  void advance();
   /// Collective over all ranks. Returns whether copying is over; then facts() and take_remarks()
   /// tell of it.
   bool finish(Finish when);
@@ -76,8 +80,8 @@ class Staging {
   /// After copy(), once: names on rank 0 the nodes that were much slower than the others.
   std::vector<std::string> take_remarks();
 
-  /// Collective over the node. Call when this rank reads no copy any more. Deletes
-  /// copies unless they are kept or another run uses them.
+  /// Collective over all ranks. Call when this rank reads no copy any more. Deletes copies unless
+  /// they are kept or another run uses them.
   void leave();
 
  private:
@@ -105,7 +109,7 @@ class Staging {
   std::vector<StagedSet> staged_;          ///< by set; empty: samples are read in place
   std::int64_t copied_bytes_ = 0;
   bool has_told_slow_nodes_ = false;
-  std::optional<BackgroundCopy> beside_;  ///< its threads end before anything else
+  std::unique_ptr<CopyBeside> beside_;  ///< its threads end before anything else
 };
 
 }  // namespace staging

@@ -60,8 +60,7 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
                                              "it back");
   config.reuse = verify ? Reuse::kVerified : Reuse::kUnread;
   config.overlap = section.optional<bool>(
-      "overlap", false,
-      "train while samples are copied, reading each from where it is; scatter copies first");
+      "overlap", false, "train while samples are copied, reading each from where it is");
   const bool expand = section.optional<bool>(
       "expand", true,
       "copies hold samples of compressed files expanded, so that no epoch expands them again");

@@ -53,7 +53,7 @@ struct StagingConfig {
   std::string directory = {};
   Afterwards afterwards = Afterwards::kRemove;
   Reuse reuse = Reuse::kUnread;
-  /// Training begins before copying ends. kScatter copies first all the same.
+  /// Training begins before copying ends.
   bool overlap = false;
   Compressed compressed = Compressed::kExpanded;
   DirectIo direct_io = DirectIo::kAuto;

@@ -180,7 +180,7 @@ TEST_P(FullDisk, IsNoObstacleForTrainingWhileCopying) {
     fs::remove(filler());
     was_in_time = ended.err.find("WARNING: " + base::host_name() + ": ") != std::string::npos;
     if (!was_in_time) continue;
-    EXPECT_THAT(ended.err, AllOf(ContainsRegex("staging ended early|the copy is left without"),
+    EXPECT_THAT(ended.err, AllOf(ContainsRegex("staging is incomplete|the copy is left without"),
                                  HasSubstr("No space left on device")));
   }
   EXPECT_TRUE(was_in_time);

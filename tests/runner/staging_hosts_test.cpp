@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/generated_run.h"
+#include "workloads/exit_codes.h"
 
 namespace {
 
@@ -18,6 +19,7 @@ using outside::Ended;
 using testing::HasSubstr;
 
 constexpr int kHosts = 4;
+constexpr std::int64_t kSamples = 400;  ///< of the training set
 
 class StagingOnHosts : public outside::GeneratedRun {
  protected:
@@ -78,7 +80,6 @@ TEST_F(StagingOnHosts, ReadsTheServerOnceWhenItScattersAndOnceANodeOtherwise) {
     ASSERT_EQ(done.status, 0) << done.err;
     const json facts = json::parse(done.out);
     const json& train = facts.at("train");  // all of which each node needs
-    constexpr std::int64_t kSamples = 400;
     EXPECT_EQ(train.at("samples"), kHosts * kSamples);
     EXPECT_EQ(train.at("bytes"), kHosts * bytes_);
     EXPECT_EQ(train.at("source_reads"), mode == "scatter" ? kSamples : kHosts * kSamples);
@@ -90,6 +91,29 @@ TEST_F(StagingOnHosts, ReadsTheServerOnceWhenItScattersAndOnceANodeOtherwise) {
     }
     remove_copies();
   }
+}
+
+TEST_F(StagingOnHosts, TrainsTheSameWhileItScatters) {
+  for (const bool overlap : {true, false}) {
+    SCOPED_TRACE(overlap);
+    json object = config();
+    object["staging"]["mode"] = "scatter";
+    object["staging"]["overlap"] = overlap;
+    const Ended done = on_hosts("20mbit", outside::mpirun(kHosts, outside::on_hosts(kHosts)) +
+                                              TRAINMARK " run " + saved(object));
+    ASSERT_EQ(done.status, outside::kTargetMissed) << done.err;
+    for (const json& record : records(overlap ? 1 : 2)) {
+      if (record["key"] != "staging_stop") continue;
+      const json& train = record["metadata"]["staging"]["train"];
+      EXPECT_EQ(train["overlap"], overlap);
+      EXPECT_GT(train["network_bytes"], 0);
+      EXPECT_LE(train["source_reads"], kSamples);
+      EXPECT_EQ(train["bytes"].get<std::int64_t>() + train["left_bytes"].get<std::int64_t>(),
+                kHosts * bytes_);
+    }
+    for (int host = 1; host <= kHosts; ++host) EXPECT_TRUE(fs::is_empty(near(host))) << host;
+  }
+  EXPECT_EQ(content(result("1.weights.h5")), content(result("2.weights.h5")));
 }
 
 TEST_F(StagingOnHosts, EndsWithTheNameOfANodeThatIsCutOff) {

@@ -92,6 +92,28 @@ TEST_F(AutoOnRanks, ScattersWhereTheNetworkIsFasterThanTheSource) {
   staging->leave();
 }
 
+TEST_F(AutoOnRanks, ScattersBesideTraining) {
+  const runner::Topology topology = nodes(2);
+  if (topology.node_count < 2) return;
+  const auto source = std::make_shared<MemoryDataset>(kSamples);
+  GivenRates fast_network = rates(10.0);
+  fast_network.rates->network = 1e12;
+  StagingConfig beside = config(topology, fast_network);
+  beside.overlap = true;
+  const auto staging = staging_of(source, topology, beside, 5);
+  staging->copy();
+  EXPECT_EQ(staging->mode(), StagingMode::kScatter);
+  EXPECT_TRUE(staging->is_under_way());
+  while (!staging->finish(Finish::kIfDone)) staging->advance();
+  const json facts = staging->facts();
+  EXPECT_EQ(facts["set"]["overlap"], true);
+  EXPECT_EQ(facts["set"]["left_bytes"], 0);
+  EXPECT_THAT(facts["choice"]["reason"].get<std::string>(), HasSubstr("staging beside the first"));
+  // The first epoch reads half of its samples from the source, and copying each once.
+  EXPECT_NEAR(facts["choice"]["modes"][2]["total_s"].get<double>(), 15.0, 0.1);
+  staging->leave();
+}
+
 TEST_F(AutoOnRanks, StreamsWhereACopyDoesNotPay) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(kSamples);

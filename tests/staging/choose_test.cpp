@@ -99,6 +99,15 @@ TEST(Predict, LetsTheFirstEpochGoOnBesideCopying) {
   EXPECT_DOUBLE_EQ(predict(beside, there, rates(), epochs(2)).total_s, 20.0);
 }
 
+TEST(Predict, LetsTheFirstEpochGoOnWhileNodesPassOnSamples) {
+  const CopyingMode beside = copying_mode(StagingMode::kScatter, true);
+  // 100 s to read each sample once share the source with 50 GB of the epoch; then 10 s a copy.
+  EXPECT_DOUBLE_EQ(predict(beside, four_nodes(), rates(), epochs(2)).total_s, 150.0 + 10.0);
+  EXPECT_DOUBLE_EQ(
+      predict(copying_mode(StagingMode::kScatter), four_nodes(), rates(), epochs(2)).total_s,
+      100.0 + 20.0);
+}
+
 TEST(Predict, BoundsWhatOneNodeReads) {
   Sizes one_lacks = four_nodes();  // 100 GB, which the others have
   one_lacks.missing_of_all = one_lacks.missing_once = 100 * kGigabyte;

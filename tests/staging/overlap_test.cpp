@@ -9,8 +9,7 @@
 
 #include "runner/base/system_facts.h"
 #include "runner/stop_signals.h"
-#include "staging/stage.h"
-#include "staging/stage_fixture.h"
+#include "staging/overlap_fixture.h"
 
 namespace staging {
 namespace {
@@ -18,47 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-constexpr std::int64_t kSize = 100;
-
-class OverlapOnRanks : public StagingOnRanks {
- protected:
-  /// Of "set", all of it on each node.
-  std::unique_ptr<Staging> begin(const runner::Topology& topology,
-                                 const std::shared_ptr<const dataset::Dataset>& source,
-                                 Afterwards afterwards = Afterwards::kRemove,
-                                 StagingMode mode = StagingMode::kShard) const {
-    StagingConfig config{mode, directory(topology), afterwards};
-    config.overlap = true;
-    auto staging = std::make_unique<Staging>(
-        std::vector<Wanted>{{"set", source, {{0, source->size()}}}}, config, place(topology));
-    staging->copy();
-    return staging;
-  }
-  /// A source that `on_copy` is called for when threads that copy read it.
-  std::shared_ptr<MemoryDataset> source_with(std::function<void()> on_copy) const {
-    auto source = std::make_shared<MemoryDataset>(kSize);
-    source->at_read = [own = std::this_thread::get_id(), on_copy = std::move(on_copy)] {
-      if (std::this_thread::get_id() != own) on_copy();
-    };
-    return source;
-  }
-  void expect_all_readable(const Staging& staging) const {
-    const auto data = staging.data(0);
-    for (std::int64_t i = 0; i < kSize; ++i) {
-      ASSERT_EQ(content(*data, i), MemoryDataset::text(i));
-      ASSERT_EQ(data->bytes(i), static_cast<std::int64_t>(MemoryDataset::text(i).size()));
-    }
-  }
-  void wait_for_end(Staging& staging) const {
-    while (!staging.finish(Finish::kIfDone)) std::this_thread::sleep_for(1ms);
-  }
-  static std::int64_t all_bytes() {
-    std::int64_t bytes = 0;
-    for (std::int64_t i = 0; i < kSize; ++i) bytes += std::ssize(MemoryDataset::text(i));
-    return bytes;
-  }
-};
 
 TEST_F(OverlapOnRanks, ReadsEachSampleFromWhereItIs) {
   for (const int node_count : {1, 2}) {
@@ -142,16 +100,18 @@ TEST_F(OverlapOnRanks, EndsWhenARankIsToldToEnd) {
   expect_all_readable(*staging);
 }
 
-TEST_F(OverlapOnRanks, CopiesFirstWhatNodesPassOnAndNothingThatIsThere) {
+TEST_F(OverlapOnRanks, HasNothingToDoWhereAllIsThere) {
   const runner::Topology topology = nodes(2);
   const auto source = std::make_shared<MemoryDataset>(kSize);
-  const auto staging = begin(topology, source, Afterwards::kRemove, StagingMode::kScatter);
-  EXPECT_FALSE(staging->is_under_way());
-  EXPECT_TRUE(staging->finish(Finish::kNow));
-  EXPECT_EQ(staging->facts().at("set")["overlap"], false);
-  const auto again = begin(topology, source);
-  EXPECT_FALSE(again->is_under_way());
-  EXPECT_EQ(again->facts().at("set")["reused"], true);
+  const auto staging = begin(topology, source);
+  wait_for_end(*staging);
+  for (const StagingMode mode : {StagingMode::kShard, StagingMode::kScatter}) {
+    const auto again = begin(topology, source, Afterwards::kRemove, mode);
+    EXPECT_FALSE(again->is_under_way());
+    EXPECT_TRUE(again->finish(Finish::kNow));
+    EXPECT_EQ(again->facts().at("set")["reused"], true);
+    EXPECT_EQ(again->facts().at("set")["overlap"], false);
+  }
 }
 
 TEST_F(OverlapOnRanks, CopiesOnceWhatTwoSetsShare) {

@@ -29,9 +29,8 @@ class ScatterOnRanks : public PipelineOnRanks {
     return values[0];
   }
   std::unique_ptr<Pipeline> begin(const PackStore& copy, const PipelineLimits& limits) {
-    return std::make_unique<Pipeline>(*source_, *list_, copy, route_round(), limits,
-                                      Durability::kCached, Watch{activity_, runner::is_told_to_end},
-                                      OnFailure::kGoOn);
+    return std::make_unique<Pipeline>(*source_, *list_, copy, route_round(), limits, Writing{},
+                                      Watch{activity_, runner::is_told_to_end}, OnFailure::kGoOn);
   }
   /// Each rank looks after it at moments of its own.
   void poll_to_the_end(Pipeline& pipeline) const {

@@ -72,7 +72,10 @@ class Trial {
   using Check = void (*)(const base::ObjectReader& reader);
   Trial(const runner::Communicator& world, const nlohmann::json& config, Check check,
         runner::MakeWorkload make)
-      : world_(world), topology_(runner::discover_topology(world)), telemetry_(clock_) {
+      : Trial(world, runner::discover_topology(world), config, check, make) {}
+  Trial(const runner::Communicator& world, runner::Topology topology, const nlohmann::json& config,
+        Check check, runner::MakeWorkload make)
+      : world_(world), topology_(std::move(topology)), telemetry_(clock_) {
     const base::ObjectReader reader(config, "test.json");
     (void)runner::parse_run_config(reader, "test.json");
     check(reader);

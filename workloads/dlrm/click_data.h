@@ -59,6 +59,7 @@ class ClickData final : public parallel::Samples {
   /// may become any step, and of the part of the test file that its ranks evaluate; with kFull, of
   /// both files.
   nlohmann::json stage(const parallel::BatchSplit& split) override;
+  void advance_staging() override { staging_->advance(); }
   nlohmann::json finish_staging(staging::Finish when) override;
   nlohmann::json staging_plan(const parallel::BatchSplit& split) override;
   void clean_up() override;

@@ -80,6 +80,7 @@ class SampleSets : public Samples {
   Source train_in(std::int64_t epoch) const;
 
   nlohmann::json stage(const BatchSplit& split) override;
+  void advance_staging() override { staging_->advance(); }
   nlohmann::json finish_staging(staging::Finish when) override;
   nlohmann::json staging_plan(const BatchSplit& split) override;
   void clean_up() override;

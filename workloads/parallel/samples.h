@@ -42,6 +42,8 @@ class Samples {
   /// Collective. Copies the samples that this node's ranks need to local storage; returns facts
   /// about the copies, by set; null when copying goes on while samples are read.
   virtual nlohmann::json stage(const BatchSplit& split) = 0;
+  /// Not collective; does not wait. Call it between batches while copying goes on.
+  virtual void advance_staging() = 0;
   /// Collective. The facts of what goes on, once it is over; else null.
   virtual nlohmann::json finish_staging(staging::Finish when) = 0;
   /// Collective. What stage() would copy to this node, by set; null if samples are streamed.

@@ -91,6 +91,7 @@ void TrainingWorkload::initialize() {
 
 nlohmann::json TrainingWorkload::stage() {
   nlohmann::json facts = samples_->stage(split_);
+  stages_meanwhile_ = facts.is_null();
   count_reads();
   return facts;
 }
@@ -98,16 +99,22 @@ nlohmann::json TrainingWorkload::stage() {
 nlohmann::json TrainingWorkload::finish_staging(runner::StagingEnd end) {
   nlohmann::json facts = samples_->finish_staging(
       end == runner::StagingEnd::kNow ? staging::Finish::kNow : staging::Finish::kIfDone);
+  stages_meanwhile_ = facts.is_null();
   count_reads();
   return facts;
 }
 
 void TrainingWorkload::clean_up() {
   batches_ = nullptr;  // ends its threads, which read the staged files
+  stages_meanwhile_ = false;
   samples_->clean_up();
 }
 
 void TrainingWorkload::load(const Load& batches) const {
+  if (stages_meanwhile_) {
+    const Scope scope(around_.telemetry, Subsystem::kStaging);
+    samples_->advance_staging();
+  }
   const Scope scope(around_.telemetry, Subsystem::kInput);
   batches();
 }

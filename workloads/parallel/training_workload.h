@@ -82,7 +82,7 @@ class TrainingWorkload : public runner::Workload {
   std::int64_t steps_done() const { return steps_done_; }
   /// For workloads that disclose more than their network.
   runner::WorkloadInfo& own_info() { return info_; }
-  /// Loads the next batch; timed as input.
+  /// Loads the next batch; timed as input. Copying that goes on meanwhile advances here.
   void load(const Load& batches) const;
   /// Loads the next training batch.
   void load() const { load(batches_); }
@@ -118,6 +118,7 @@ class TrainingWorkload : public runner::Workload {
   std::optional<nn::Schedule> schedule_;
   Load batches_;  ///< empty: train() next opens the batches from steps_done_ on
   std::int64_t steps_done_ = 0;
+  bool stages_meanwhile_ = false;
 };
 
 }  // namespace parallel

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shared_directory.h"
@@ -118,6 +119,8 @@ class Trial : public workload_trial::Trial {
  public:
   Trial(const runner::Communicator& world, const nlohmann::json& config)
       : workload_trial::Trial(world, config, check_config, make_workload) {}
+  Trial(const runner::Communicator& world, runner::Topology topology, const nlohmann::json& config)
+      : workload_trial::Trial(world, std::move(topology), config, check_config, make_workload) {}
 };
 
 /// Splits for `ranks` ranks, in one group or in several.

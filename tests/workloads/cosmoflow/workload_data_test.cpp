@@ -6,6 +6,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "runner/pretend_nodes.h"
 #include "staging/dataset/compressed.h"
 #include "staging/dataset/universe_folder.h"
 #include "workloads/cosmoflow/trial.h"
@@ -150,6 +151,40 @@ TEST_F(CosmoFlowData, TrainsToTheSameBitsFromAnArchive) {
     config["dataset"] = dataset;
     EXPECT_EQ(train(config), expected) << sections.dump();
   }
+}
+
+/// In place, from copies, and while nodes pass on packs: each rank is a node.
+TEST_F(CosmoFlowData, TrainsToTheSameBitsWhileNodesPassOnSamples) {
+  const auto train = [&](const std::string& mode, bool overlap) {
+    runner::Topology topology = runner::pretend_nodes(world_, world_.size());
+    json config = random_config_of(universes_, mode);
+    config["staging"]["directory"] =
+        universes_.path() + "/node" + std::to_string(topology.node_index);
+    config["staging"]["overlap"] = overlap;
+    Trial trial(world_, std::move(topology), config);
+    runner::Workload& workload = trial.workload();
+    EXPECT_EQ(trial.staging().is_null(), overlap);
+    workload.train(1);
+    double error = workload.evaluate(nullptr);
+    if (overlap) {
+      json facts;
+      while (facts.is_null()) {
+        EXPECT_EQ(workload.evaluate(nullptr), error);  // passes on packs
+        facts = workload.finish_staging(runner::StagingEnd::kWhenCopied);
+      }
+      EXPECT_EQ(facts["train"]["source_reads"], kTrainSamples);
+      EXPECT_EQ(facts["train"]["left_bytes"], 0);
+    }
+    workload.train(2 * kStepsPerEpoch);
+    error = workload.evaluate(nullptr);
+    EXPECT_EQ(trial.count(Counter::kSamplesFromCopy) > 0, mode != "stream");
+    const std::pair found(workload.replica_hash(), error);
+    workload.clean_up();
+    return found;
+  };
+  const auto expected = train("stream", false);
+  EXPECT_EQ(train("scatter", false), expected);
+  EXPECT_EQ(train("scatter", true), expected);
 }
 
 TEST_F(CosmoFlowData, CachesNoPartsOfSamples) {

@@ -172,16 +172,22 @@ TEST_F(ClickDataOnRanks, IsTheSameWhileItIsCopied) {
   const runner::Topology topology = nodes(2);
   ClickData plain(options(topology, staging::StagingMode::kStream), world_, topology, clock_);
   (void)plain.stage({});
-  ClickDataOptions overlapping = options(topology, staging::StagingMode::kShard);
-  overlapping.staging.overlap = true;
-  ClickData data(overlapping, world_, topology, clock_);
-  EXPECT_EQ(data.stage({}), nullptr);
-  EXPECT_EQ(everything(data), everything(plain));
-  nlohmann::json facts;
-  while (facts.is_null()) facts = data.finish_staging(staging::Finish::kIfDone);
-  EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
-  EXPECT_EQ(everything(data), everything(plain));
-  data.clean_up();
+  for (const auto mode : {staging::StagingMode::kShard, staging::StagingMode::kScatter}) {
+    ClickDataOptions overlapping = options(topology, mode);
+    overlapping.staging.overlap = true;
+    ClickData data(overlapping, world_, topology, clock_);
+    EXPECT_EQ(data.stage({}), nullptr);
+    EXPECT_EQ(everything(data), everything(plain));
+    nlohmann::json facts;
+    while (facts.is_null()) {
+      data.advance_staging();
+      facts = data.finish_staging(staging::Finish::kIfDone);
+    }
+    EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
+    EXPECT_EQ(facts["train"]["left_bytes"], 0);
+    EXPECT_EQ(everything(data), everything(plain));
+    data.clean_up();
+  }
 }
 
 TEST_F(ClickDataOnRanks, TellsStagingWhatAnEpochReads) {
