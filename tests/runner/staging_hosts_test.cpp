@@ -97,10 +97,12 @@ TEST_F(StagingOnHosts, TrainsTheSameWhileItScatters) {
   for (const bool overlap : {true, false}) {
     SCOPED_TRACE(overlap);
     json object = config();
+    object["epochs"] = 1;
+    object["training"]["global_batch_size"] = 40;  // few steps
     object["staging"]["mode"] = "scatter";
     object["staging"]["overlap"] = overlap;
-    const Ended done = on_hosts("20mbit", outside::mpirun(kHosts, outside::on_hosts(kHosts)) +
-                                              TRAINMARK " run " + saved(object));
+    const Ended done = on_hosts("100mbit", outside::mpirun(kHosts, outside::on_hosts(kHosts)) +
+                                               TRAINMARK " run " + saved(object));
     ASSERT_EQ(done.status, outside::kTargetMissed) << done.err;
     for (const json& record : records(overlap ? 1 : 2)) {
       if (record["key"] != "staging_stop") continue;

@@ -1,10 +1,13 @@
 // Tests of packs that nodes pass on to each other while samples are read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <set>
+#include <span>
 #include <thread>
 
 #include "runner/base/system_facts.h"
@@ -200,6 +203,16 @@ TEST_F(RingBesideOnRanks, PassesOnWhatANodeCannotWrite) {
   } else {
     EXPECT_THAT(remarks, IsEmpty());
   }
+}
+
+TEST_F(RingBesideOnRanks, GivesWayToThreadsThatTrain) {
+  const auto niceness = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); };
+  const runner::Topology topology = nodes(world_.size());
+  std::atomic<int> of_copying = -100;
+  const auto source = source_with([&] { of_copying = niceness(); });
+  const auto staging = begin_ring(topology, source);
+  wait_for_end(*staging);
+  EXPECT_GT(of_copying, std::min(niceness(), 18));
 }
 
 TEST_F(RingBesideOnRanks, EndsWithItsOwner) {

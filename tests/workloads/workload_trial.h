@@ -92,6 +92,8 @@ class Trial {
   runner::Workload& workload() { return *workload_; }
   const nlohmann::json& staging() const { return facts_; }
   std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
+  /// Scopes of telemetry so far.
+  std::int64_t scopes() const { return telemetry_.to_json().at("scopes"); }
   /// Collective. On every rank what it has.
   Arrays weights() { return written(true).arrays; }
   /// Collective. On rank 0 alone, which gathers what others have.

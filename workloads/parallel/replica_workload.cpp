@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
@@ -15,6 +17,20 @@ namespace parallel {
 using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
+
+namespace {
+
+/// Lets copying advance within a step, which may be long.
+class StagingInPass final : public nn::PassListener {
+ public:
+  explicit StagingInPass(std::function<void()> advance) : advance_(std::move(advance)) {}
+  void gradients_ready(std::int64_t /*floats*/) override { advance_(); }
+
+ private:
+  const std::function<void()> advance_;
+};
+
+}  // namespace
 
 ReplicaWorkload::ReplicaWorkload(runner::WorkloadInfo info, TrainingSetup setup,
                                  std::shared_ptr<SampleSets> sets, std::uint64_t seed,
@@ -30,8 +46,9 @@ void ReplicaWorkload::make_model() {
 }
 
 void ReplicaWorkload::update(double learning_rate, BatchSums& sums) {
+  StagingInPass in_pass([this] { advance_staging(); });
   model_->step([&](std::int64_t) { load(); }, [&](std::int64_t) { sums += learn(); }, optimizer(),
-               learning_rate);
+               learning_rate, stages_meanwhile() ? &in_pass : nullptr);
 }
 
 ReplicaWorkload::Load ReplicaWorkload::open_evaluation() {

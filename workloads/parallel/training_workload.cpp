@@ -110,11 +110,14 @@ void TrainingWorkload::clean_up() {
   samples_->clean_up();
 }
 
+void TrainingWorkload::advance_staging() const {
+  if (!stages_meanwhile_) return;
+  const Scope scope(around_.telemetry, Subsystem::kStaging);
+  samples_->advance_staging();
+}
+
 void TrainingWorkload::load(const Load& batches) const {
-  if (stages_meanwhile_) {
-    const Scope scope(around_.telemetry, Subsystem::kStaging);
-    samples_->advance_staging();
-  }
+  advance_staging();
   const Scope scope(around_.telemetry, Subsystem::kInput);
   batches();
 }

@@ -82,7 +82,11 @@ class TrainingWorkload : public runner::Workload {
   std::int64_t steps_done() const { return steps_done_; }
   /// For workloads that disclose more than their network.
   runner::WorkloadInfo& own_info() { return info_; }
-  /// Loads the next batch; timed as input. Copying that goes on meanwhile advances here.
+  /// Whether samples are copied meanwhile.
+  bool stages_meanwhile() const { return stages_meanwhile_; }
+  /// Not collective; does not wait. Lets copying that goes on meanwhile advance, as load() does.
+  void advance_staging() const;
+  /// Loads the next batch; timed as input.
   void load(const Load& batches) const;
   /// Loads the next training batch.
   void load() const { load(batches_); }

@@ -187,6 +187,23 @@ TEST_F(CosmoFlowData, TrainsToTheSameBitsWhileNodesPassOnSamples) {
   EXPECT_EQ(train("scatter", true), expected);
 }
 
+TEST_F(CosmoFlowData, LetsCopyingAdvanceWithinAStep) {
+  json config = config_of(universes_, "scatter");
+  config["staging"]["overlap"] = true;
+  Trial trial(world_, config);
+  runner::Workload& workload = trial.workload();
+  const auto scopes_of_step = [&] {
+    const std::int64_t before = trial.scopes();
+    workload.train(1);
+    return trial.scopes() - before;
+  };
+  workload.train(1);  // the first one opens the batches, too
+  const std::int64_t while_copying = scopes_of_step();
+  (void)workload.finish_staging(runner::StagingEnd::kNow);
+  EXPECT_GT(while_copying, scopes_of_step() + 1) << "more than that of loading a batch";
+  workload.clean_up();
+}
+
 TEST_F(CosmoFlowData, CachesNoPartsOfSamples) {
   if (splits_of(world_.size()).empty()) return;
   json config = with_split(config_of(universes_, "stream"), splits_of(world_.size()).front());
