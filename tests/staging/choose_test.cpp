@@ -103,9 +103,8 @@ TEST(Predict, LetsTheFirstEpochGoOnWhileNodesPassOnSamples) {
   const CopyingMode beside = copying_mode(StagingMode::kScatter, true);
   // 100 s to read each sample once share the source with 50 GB of the epoch; then 10 s a copy.
   EXPECT_DOUBLE_EQ(predict(beside, four_nodes(), rates(), epochs(2)).total_s, 150.0 + 10.0);
-  EXPECT_DOUBLE_EQ(
-      predict(copying_mode(StagingMode::kScatter), four_nodes(), rates(), epochs(2)).total_s,
-      100.0 + 20.0);
+  const CopyingMode first = copying_mode(StagingMode::kScatter);
+  EXPECT_DOUBLE_EQ(predict(first, four_nodes(), rates(), epochs(2)).total_s, 100.0 + 20.0);
 }
 
 TEST(Predict, BoundsWhatOneNodeReads) {

@@ -388,17 +388,5 @@ TEST(DecodeImage, SurvivesAnyDamage) {
   }
 }
 
-TEST(EncodePng, GivesBackItsPixels) {
-  const Image image = smooth_image(kHeight, kWidth);
-  const Image again = decode_image(encode_png(image), "a");
-  EXPECT_EQ(worst_difference(again, image), 0);
-  EXPECT_THROW(encode_png(Image{0, 0, {}}), base::SystemError);
-}
-
-TEST(EncodeJpeg, GivesTheSameBytesForTheSamePixels) {
-  EXPECT_EQ(encode_jpeg(smooth_image(32, 32), 90), encode_jpeg(smooth_image(32, 32), 90));
-  EXPECT_THROW(encode_jpeg(Image{0, 0, {}}, 90), base::SystemError);
-}
-
 }  // namespace
 }  // namespace dataset
