@@ -66,12 +66,16 @@ nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
 
 nlohmann::json Staging::pipeline_of(const StagingPlan& plan, StagingMode mode) const {
   if (plan.is_staged()) return nullptr;
-  const NodeLimits limits =
-      limits_for(plan, config_, place_.topology.node.size(), mode == StagingMode::kScatter);
-  return {{"ranks", limits.carriers},
-          {"readers", limits.each.readers},
-          {"writers", limits.each.writers},
-          {"memory_bytes", limits.memory_bytes}};
+  try {
+    const NodeLimits limits =
+        limits_for(plan, config_, place_.topology.node.size(), mode == StagingMode::kScatter);
+    return {{"ranks", limits.carriers},
+            {"readers", limits.each.readers},
+            {"writers", limits.each.writers},
+            {"memory_bytes", limits.memory_bytes}};
+  } catch (const base::ConfigError& e) {
+    return {{"refused", e.what()}};  // as copy() will refuse it
+  }
 }
 
 Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,

@@ -263,6 +263,8 @@ TEST_F(ExpandedCopies, AreRefusedBeforeCopyingWhereTheyHaveNoRoom) {
   ASSERT_EQ(dataset::stated_bytes(claims, source_->most_expanded), std::int64_t{1} << 55);
   Staging staging = staging_of(config(topology, StagingMode::kShard), topology);
   EXPECT_FALSE(staging.plan()["fits"]);
+  EXPECT_THAT(staging.plan()["set"]["pipeline"]["refused"].get<std::string>(),
+              testing::HasSubstr("/staging/memory_bytes: must hold"));
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { staging.copy(); }),
               testing::AllOf(HasSubstr("staging needs 3602879"),
                              HasSubstr("; staging.expand=false needs 3602879")));

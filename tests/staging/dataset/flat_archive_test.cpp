@@ -140,16 +140,20 @@ TEST_F(FlatArchive, OfClimateHasItsStatistics) {
 
 TEST_F(FlatArchive, StatesWhatCompressedSamplesTakeExpanded) {
   Files files;
+  std::vector<std::int64_t> stated;
   const std::vector<std::byte> whole = encode_climate(made_climate(kTinyClimate));
   for (const Compressor& one : compressors()) {
     files.emplace_back(fmt::format("data-{}.h5{}", files.size(), one.ending),
                        text_of(one.compress(whole)));
+    const bool states = one.ending != ".ZST" && one.ending != ".LZ4";
+    stated.push_back(states ? std::ssize(whole) : 0);
   }
   const auto data = open_climate(write(tar_of(files)));
   ClimateSample got;
   for (std::int64_t i = 0; i < data->size(); ++i) {
     EXPECT_EQ(data->stamp_to_expand(i).bytes, data->bytes(i));
-    EXPECT_EQ(data->stamp_to_expand(i).expanded_bytes, std::ssize(whole)) << data->name(i);
+    EXPECT_EQ(data->stamp_to_expand(i).expanded_bytes, stated[static_cast<std::size_t>(i)])
+        << data->name(i);
     read_climate(*data, i, kTinyClimate, got);
     EXPECT_TRUE(same(got, made_climate(kTinyClimate)));
   }

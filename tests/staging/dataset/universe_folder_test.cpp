@@ -97,7 +97,7 @@ TEST_F(UniverseFolder, RefusesFoldersOfOtherThings) {
   EXPECT_THAT(data_error([&] { list_universes(path() + "/none"); }),
               HasSubstr("/none: cannot be listed: No such file"));
   EXPECT_THAT(data_error([&] { list_universes(path() + "/a.hdf5"); }),
-              HasSubstr("a.hdf5: cannot be listed: Not a directory"));
+              HasSubstr("a.hdf5: expected a plain tar archive, found an empty file"));
 }
 
 TEST_F(UniverseFolder, ReadsWholeSamplesOfEveryFormat) {
