@@ -75,14 +75,14 @@ Pending& Pending::operator=(Pending&& from) noexcept {
 Pending::~Pending() {
   if (state_ == nullptr) return;
   if (unwinding_or_finalized()) {
-    // Messages may still arrive in the rings' memory, which the end of the process frees.
-    for (auto& ring : state_->rings) [[maybe_unused]] const RingSum* const kept = ring.release();
+    state_->give_up_rings();
     return;
   }
   try {
     wait();
   } catch (const std::exception&) {
     // A destructor cannot throw; callers that must see errors call wait().
+    state_->give_up_rings();
   }
 }
 

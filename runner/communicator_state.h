@@ -77,6 +77,11 @@ struct Pending::State {
   std::vector<std::unique_ptr<RingSum>> rings;
   std::int64_t bytes_sent = 0;
 
+  /// Messages may still arrive in the memory of rings, which the end of the process frees.
+  void give_up_rings() {
+    for (auto& ring : rings) std::erase(book->rings, ring.release());
+    rings.clear();
+  }
   bool is_done() {
     book->go_on();
     int done = 0;

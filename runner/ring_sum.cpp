@@ -9,22 +9,23 @@
 namespace runner {
 namespace {
 
-/// Chunk `number` of `floats` elements, counted round the ring.
-std::span<float> chunk_of(std::span<float> data, int number, int ranks) {
+/// Where chunk `number`, counted round the ring, is among `floats` elements.
+struct Chunk {
+  std::size_t begin = 0, count = 0;
+};
+Chunk chunk_of(std::size_t floats, int number, int ranks) {
   const auto index = static_cast<std::size_t>((number % ranks + ranks) % ranks);
   const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t begin = data.size() / parts * index + std::min(data.size() % parts, index);
-  const std::size_t more = index < data.size() % parts ? 1 : 0;
-  return data.subspan(begin, data.size() / parts + more);
+  const std::size_t each = floats / parts, longer = floats % parts;
+  return {each * index + std::min(longer, index), each + (index < longer ? 1 : 0)};
 }
 
 }  // namespace
 
 std::size_t RingSum::bytes_sent(std::size_t floats, int rank, int ranks) {
-  const std::span<float> all(static_cast<float*>(nullptr), floats);
   std::size_t sent = 0;
   for (int step = 0; step < 2 * (ranks - 1); ++step) {
-    sent += chunk_of(all, rank - step, ranks).size_bytes();
+    sent += chunk_of(floats, rank - step, ranks).count * sizeof(float);
   }
   return sent;
 }
@@ -35,11 +36,14 @@ RingSum::RingSum(std::span<float> data, MPI_Comm comm, int tag)
   check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
   if (is_done()) return;
   receive(0);
-  if (last_step() > 1) receive(1);
+  if (is_ahead()) receive(1);
   send(0);
 }
 
-std::span<float> RingSum::chunk(int number) const { return chunk_of(data_, number, ranks_); }
+std::span<float> RingSum::chunk(int number) const {
+  const Chunk found = chunk_of(data_.size(), number, ranks_);
+  return data_.subspan(found.begin, found.count);
+}
 
 void RingSum::receive(int step) {
   const auto slot = static_cast<std::size_t>(step % 2);
@@ -73,8 +77,9 @@ bool RingSum::go_on() {
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
     }
     ++step_;
+    const int next = is_ahead() ? step_ + 1 : step_;
+    if (next < last_step()) receive(next);
     if (!is_done()) send(step_);
-    if (step_ + 1 < last_step()) receive(step_ + 1);
   }
   return true;
 }

@@ -31,6 +31,9 @@ class RingSum {
 
  private:
   int last_step() const { return 2 * (ranks_ - 1); }
+  /// Whether the message of a step is expected one step before: of two ranks, it goes where the
+  /// one before is sent from.
+  bool is_ahead() const { return ranks_ > 2; }
   std::span<float> chunk(int number) const;
   /// The chunk that arrives in a step, which is the one that is sent in the next.
   std::span<float> arriving(int step) const { return chunk(rank_ - step - 1); }

@@ -11,13 +11,13 @@
 namespace runner {
 namespace {
 
-/// A megabyte: MPI sends short messages in another way than long ones.
-constexpr std::size_t kFloats = std::size_t{1} << 18;
+/// MPI sends short messages in another way than long ones, and Communicator adds up long ones
+/// itself. A few kilobytes, and a megabyte.
+constexpr std::size_t kShort = std::size_t{1} << 10, kLong = std::size_t{1} << 18;
 
-}  // namespace
-
-void check_first_sum(const Communicator& world) {
-  std::vector<float> sums(kFloats, 1.0F);
+/// `call`: the one of MPI's that the sum depends on.
+void check_sum(const Communicator& world, std::size_t floats, const char* call) {
+  std::vector<float> sums(floats, 1.0F);
   Pending pending = world.start_allreduce_sum(sums);
   while (!pending.test()) {
   }
@@ -26,11 +26,18 @@ void check_first_sum(const Communicator& world) {
       std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong == sums.end()) return;
   throw base::SystemError(fmt::format(
-      "MPI_Iallreduce: element {} of the first sum: expected {} ones to be {}, found {}. Messages "
+      "{}: element {} of the first sum: expected {} ones to be {}, found {}. Messages "
       "are damaged between these ranks. In containers, where ranks may not read each other's "
       "memory, give Open MPI --mca btl_vader_single_copy_mechanism none (version 4) or "
       "--mca smsc ^cma (version 5)",
-      wrong - sums.begin(), world.size(), expected, *wrong));
+      call, wrong - sums.begin(), world.size(), expected, *wrong));
+}
+
+}  // namespace
+
+void check_first_sum(const Communicator& world) {
+  check_sum(world, kShort, "MPI_Iallreduce");
+  check_sum(world, kLong, "MPI_Isend");
 }
 
 }  // namespace runner

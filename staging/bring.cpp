@@ -34,18 +34,22 @@ ReadingNodes nodes_that_miss_the_same(const StagingPlan& plan, const runner::Com
 
 }  // namespace
 
-NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks,
-                      bool travel) {
+NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config, int ranks) {
+  NodeLoad load;
   LargestPack largest;
-  for (const std::int64_t number : plan.missing) {
-    largest.image = std::max(largest.image, image_bytes(*plan.list, number));
-    if ((*plan.list)[number].more_bytes == 0) continue;
-    constexpr auto kAlignment = static_cast<std::int64_t>(kDirectAlignment);
-    largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number) + kAlignment);
+  for (const StagingPlan& plan : plans) {
+    load.bytes_to_write += plan.bytes_to_write();
+    for (const std::int64_t number : plan.missing) {
+      largest.image = std::max(largest.image, image_bytes(*plan.list, number));
+      if ((*plan.list)[number].more_bytes == 0) continue;
+      constexpr auto kAlignment = static_cast<std::int64_t>(kDirectAlignment);
+      largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number) + kAlignment);
+    }
   }
-  return limits_of_node(config.memory_bytes, largest, ranks,
-                        {static_cast<int>(config.readers), static_cast<int>(config.writers)},
-                        travel, "/staging/memory_bytes");
+  load.limits = limits_of_node(config.memory_bytes, largest, ranks,
+                               {static_cast<int>(config.readers), static_cast<int>(config.writers)},
+                               config.mode == StagingMode::kScatter, "/staging/memory_bytes");
+  return load;
 }
 
 namespace {
@@ -86,21 +90,16 @@ std::int64_t Transfer::bytes() const {
 }
 
 Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const StagingPlan& plan,
-                     const PackStore& store, const StagingConfig& config,
+                     const PackStore& store, const StagingConfig& config, const NodeLoad& load,
                      const runner::Communicator& world, const runner::Topology& topology) {
-  for (const std::int64_t number : plan.missing) {
-    check_pack_size(*plan.list, number, source->source());
-  }
-  const NodeLimits limits =
-      limits_for(plan, config, topology.node.size(), config.mode == StagingMode::kScatter);
   return {std::move(source),
           plan.list,
           store,
-          route_of(plan, config.mode, world, topology, limits.carriers),
-          limits.each,
+          route_of(plan, config.mode, world, topology, load.limits.carriers),
+          load.limits.each,
           {config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached,
-           config.direct_io, plan.bytes_to_write(), available_memory()},
-          plan.is_staged() ? 0 : limits.memory_bytes};
+           config.direct_io, load.bytes_to_write, available_memory()},
+          plan.is_staged() ? 0 : load.limits.memory_bytes};
 }
 
 bool move_all(const Transfer& transfer, const Watch& watch, Moved& moved) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
@@ -26,15 +27,19 @@ struct Transfer {
   std::int64_t bytes() const;  ///< of the route's samples
 };
 
-/// How the packs that `plan` misses are moved by `ranks` ranks of its node; `travel`: between
-/// nodes, too. Throws ConfigError for too small a config.memory_bytes.
-NodeLimits limits_for(const StagingPlan& plan, const StagingConfig& config, int ranks, bool travel);
+/// How a node moves what it misses of all sets.
+struct NodeLoad {
+  /// The same for each set: beside training, ranks of the node may be at different ones.
+  NodeLimits limits;
+  std::int64_t bytes_to_write = 0;
+};
+/// Of the packs that `plans`, all of one node, miss, with `ranks` ranks. Throws ConfigError for too
+/// small a config.memory_bytes.
+NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config, int ranks);
 
 /// Collective over all ranks. What this rank moves of the packs that `plan` misses, to `store`.
-/// Throws DataError for packs that are too large, and ConfigError for too small a
-/// config.memory_bytes.
 Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const StagingPlan& plan,
-                     const PackStore& store, const StagingConfig& config,
+                     const PackStore& store, const StagingConfig& config, const NodeLoad& load,
                      const runner::Communicator& world, const runner::Topology& topology);
 
 /// Collective over the transfer's ring. Whether all was moved: false when this rank, or one that it

@@ -10,8 +10,8 @@
 
 namespace staging {
 
-/// Transfers that are made one after the other. What fails ends nothing but copying: samples that
-/// are not copied are still in their source.
+/// Transfers that are made one after the other. Reading and writing that fails ends nothing but
+/// copying: samples that are not copied are still in their source.
 class CopyBeside {
  public:
   explicit CopyBeside(std::vector<Transfer> transfers)

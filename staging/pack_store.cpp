@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +84,9 @@ bool set_direct(const base::Descriptor& file, bool direct) {
 /// Writes `bytes`, which are aligned, to the beginning of the pack, around the page cache. Returns
 /// false if the file system does not do that.
 bool write_around_cache(const UnfinishedPack& pack, std::span<const std::byte> bytes) {
+  struct statfs kind {};
+  // A tmpfs takes the flag from Linux 6.6 on, and keeps the pages all the same.
+  if (::fstatfs(pack.file.get(), &kind) == 0 && kind.f_type == TMPFS_MAGIC) return false;
   if (!set_direct(pack.file, true)) return false;
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -226,10 +231,8 @@ WriteWay PackStore::put(std::int64_t number, std::span<const std::byte> image,
   try {
     reserve_space(pack, std::ssize(image));
     const WriteWay went = write_pack(pack, image, way);
-    if (durability == Durability::kOnDevice) {
-      flush_to_device(pack);
-      read_back(pack, image);
-    }
+    if (durability != Durability::kCached) flush_to_device(pack);
+    if (durability == Durability::kOnDevice) read_back(pack, image);
     if (std::rename(pack.path.c_str(), path(number).c_str()) != 0) {
       throw base::system_error(fmt::format("{}: {}: cannot be renamed to {}", base::host_name(),
                                            pack.path, pack_file_name(number)),

@@ -22,7 +22,8 @@ std::optional<std::int64_t> number_of_pack_file(const std::string& name);
 /// What a pack that was put survives. Either way its checksums tell when it is damaged.
 enum class Durability {
   kCached,   ///< the end of its process
-  kOnDevice  ///< a power cut, too: it is flushed, and read back from the device
+  kFlushed,  ///< a power cut, too
+  kOnDevice  ///< the same, and it is read back from the device
 };
 
 /// How a pack gets to the device.
@@ -56,8 +57,9 @@ class PackStore {
   void remove_dead_parts() const;
 
   /// Writes a pack, and gives it its name when it is whole. Returns the way that it went: kCached
-  /// also where the file system or the image's place in memory does not allow kDirect. Throws
-  /// SystemError naming host, path and offset, and DataError for one that reads back differently.
+  /// also where the file system, or the image's size or place in memory, does not allow kDirect.
+  /// Throws SystemError naming host, path and offset, and DataError for one that reads back
+  /// differently.
   WriteWay put(std::int64_t number, std::span<const std::byte> image, Durability durability,
                WriteWay way = WriteWay::kCached) const;
   /// Overwrites a damaged sample. Throws SystemError.

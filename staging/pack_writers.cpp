@@ -62,7 +62,7 @@ struct PackWriters::State {
     if (went == WriteWay::kDirect) direct_bytes += std::ssize(pack);
     if (went == next.way) {
       choice.took(went, std::ssize(pack), seconds.count());
-    } else {
+    } else if (pack.size() >= kDirectAlignment) {
       choice.refuse_direct();
     }
   }

@@ -116,7 +116,15 @@ struct Pipeline::State {
                       read(own[static_cast<std::size_t>(turn)], places[place]);
                     });
   }
-  ~State() { is_ending = true; }
+  ~State() {
+    is_ending = true;
+    if (!passing.is_under_way() || std::uncaught_exceptions() == 0) return;
+    // Messages may still arrive in this memory, which the end of the process frees.
+    for (auto* const image : {&held, &arriving}) {
+      if (*image) [[maybe_unused]]
+        const auto* const kept = new PackBuffer((*image)->buffer);
+    }
+  }
 
   PackImage image_of(std::int64_t number, PackBuffer buffer) const {
     return {number, std::move(buffer), static_cast<std::size_t>(image_bytes(list, number)),
@@ -278,6 +286,7 @@ struct Pipeline::State {
     if (is_told()) return Progress::kStopped;
     for (const std::size_t now = round; round == now;) {
       const bool has_gone_on = go_on(kLookSeconds);
+      if (next == Next::kCompleteShift) continue;  // a failure must not end it in the middle
       report();
       // Others of a ring wait for what this rank reads.
       if (!has_gone_on && !route.ring && watch.is_told_to_end()) return Progress::kStopped;

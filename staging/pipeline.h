@@ -105,10 +105,9 @@ class Pipeline {
   /// How often this rank has begun to pass something on.
   std::int64_t shifts() const;
   /// Collective over the ring, with the largest shifts() of its ranks. Reads nothing more, and
-  /// passes on as often as that. After it, no message is under way, and the object can only be
-  /// destroyed.
+  /// passes on as often as that. After it, no message is under way, and nothing more is moved.
   void end_after(std::int64_t shifts);
-  /// The first failure with which this rank went on, and how many others there were; else "".
+  /// The first failure with which this rank went on, and how many others it noticed; else "".
   std::string failure() const;
 
   Moved moved() const;

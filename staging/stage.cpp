@@ -47,6 +47,15 @@ bool bring(const Transfer& transfer, const StagingPlan& plan, const runner::Comm
   return true;
 }
 
+/// Throws DataError for packs that are too large.
+void check_packs(const std::vector<Wanted>& sets, const std::vector<StagingPlan>& plans) {
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    for (const std::int64_t number : plans[i].missing) {
+      check_pack_size(*plans[i].list, number, sets[i].source->source());
+    }
+  }
+}
+
 std::int64_t samples_of_node(const Ranges& ranges, const runner::Communicator& node) {
   std::int64_t samples = 0;
   for (const auto& [first, last] : needed_on_node(ranges, node)) samples += last - first;
@@ -64,18 +73,27 @@ nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
 
 }  // namespace
 
-nlohmann::json Staging::pipeline_of(const StagingPlan& plan, StagingMode mode) const {
-  if (plan.is_staged()) return nullptr;
+nlohmann::json Staging::pipeline_of(const std::vector<StagingPlan>& plans, StagingMode mode) const {
+  StagingConfig config = config_;
+  config.mode = mode;
+  const auto& [world, topology, clock] = place_;
+  NodeLimits limits;
+  std::string refused;
   try {
-    const NodeLimits limits =
-        limits_for(plan, config_, place_.topology.node.size(), mode == StagingMode::kScatter);
-    return {{"ranks", limits.carriers},
-            {"readers", limits.each.readers},
-            {"writers", limits.each.writers},
-            {"memory_bytes", limits.memory_bytes}};
+    limits = load_of(plans, config, topology.node.size()).limits;
   } catch (const base::ConfigError& e) {
-    return {{"refused", e.what()}};  // as copy() will refuse it
+    refused = e.what();  // as copy() will refuse it
   }
+  if (mode == StagingMode::kScatter) {
+    const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{limits.carriers}));
+    limits.memory_bytes = limits.memory_bytes / limits.carriers * lanes;
+    limits.carriers = lanes;
+  }
+  if (!refused.empty()) return {{"refused", refused}};
+  return {{"ranks", limits.carriers},
+          {"readers", limits.each.readers},
+          {"writers", limits.each.writers},
+          {"memory_bytes", limits.memory_bytes}};
 }
 
 Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
@@ -103,9 +121,9 @@ nlohmann::json Staging::plan() const {
   } else {
     plan["mode"] = to_string(decision.choice.mode);
     plan["fits"] = fit_together(decision.plans);
+    plan["pipeline"] = pipeline_of(decision.plans, decision.choice.mode);
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       plan[sets_[i].name] = to_json(decision.plans[i]);
-      plan[sets_[i].name]["pipeline"] = pipeline_of(decision.plans[i], decision.choice.mode);
     }
   }
   plan["choice"] = to_json(decision, config_);
@@ -139,6 +157,8 @@ void Staging::copy_sets() {
   const std::vector<Existing> existing = use_what_is_there(plans_, config, topology);
   agree_on_space(plans_, config_.directory, world, topology);
   planning_ns_.front() += clock.steady_ns() - begin_ns;
+  check_packs(sets_, plans_);
+  const NodeLoad load = load_of(plans_, config, topology.node.size());
   const bool beside = goes_beside_training();
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
@@ -146,7 +166,8 @@ void Staging::copy_sets() {
     begin_ns = clock.steady_ns();
     const PackStore store =
         begin_or_go_on(sets_[i].source, plans_[i], existing[i], config, topology, set);
-    transfers.push_back(transfer_of(sets_[i].source, plans_[i], store, config, world, topology));
+    transfers.push_back(
+        transfer_of(sets_[i].source, plans_[i], store, config, load, world, topology));
     set.memory_bytes = transfers.back().memory_bytes;
     if (beside) continue;
     const bool is_whole = bring(transfers.back(), plans_[i], topology.node, set);

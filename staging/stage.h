@@ -87,9 +87,9 @@ class Staging {
  private:
   /// Collective. With kAuto sets mode_; returns the plans of a mode that copies.
   std::vector<StagingPlan> choose_mode();
-  /// How what is missing on this node would be copied; null if nothing is, and "refused" with the
-  /// reason if that needs more memory than it may take.
-  nlohmann::json pipeline_of(const StagingPlan& plan, StagingMode mode) const;
+  /// Collective over all ranks. How what is missing on this node would be copied; "refused" with
+  /// the reason if that needs more memory than it may take.
+  nlohmann::json pipeline_of(const std::vector<StagingPlan>& plans, StagingMode mode) const;
   /// Collective. Plans the sets that have no plan yet. Returns the time it took, by set.
   std::vector<std::int64_t> complete_plans();
   void copy_sets();

@@ -1,6 +1,8 @@
 // Chooses whether the packs of a copy are written through the page cache or around it.
 #include "staging/write_choice.h"
 
+#include <algorithm>
+
 namespace staging {
 namespace {
 
@@ -26,7 +28,7 @@ WriteChoice::Next WriteChoice::next() {
   const std::lock_guard lock(mutex_);
   if (chosen_) return {*chosen_, durability_};
   const WriteWay way = begun_++ % 2 == 0 ? WriteWay::kCached : WriteWay::kDirect;
-  return {way, Durability::kOnDevice};
+  return {way, std::max(durability_, Durability::kFlushed)};
 }
 
 void WriteChoice::took(WriteWay way, std::int64_t bytes, double seconds) {

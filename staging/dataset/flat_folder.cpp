@@ -34,6 +34,7 @@ struct FlatFindings {
   std::string names;  ///< zero-terminated
   std::vector<File> samples;
   std::string other;  ///< the first refused name in byte order
+  std::string fault;  ///< of a sample; or ""
   std::int64_t ignored = 0;
 
   void add(std::string_view name, Listing::Sample sample) {
@@ -71,33 +72,44 @@ FlatFindings walk_folder(const std::string& path, const FlatFolder& folder,
 /// Adds a member with a sample's name to `found`.
 void take_member(const File& file, const TarMember& member, std::string_view name,
                  FlatFindings& found) {
-  if (member.kind != TarMember::Kind::kFile) {
-    throw base::DataError(
-        fmt::format("{}: offset {}: '{}' is a link or special file; expected the sample itself, as "
-                    "tar archives it with --dereference --hard-dereference and without --sparse",
-                    file.path(), member.header_offset, base::printable(member.name)));
-  }
-  found.add(name, sample_of(member));
+  if (member.kind == TarMember::Kind::kFile) return found.add(name, sample_of(member));
+  if (!found.fault.empty()) return;
+  found.fault = fmt::format(
+      "{}: offset {}: '{}' is a link or special file; expected the sample itself, as "
+      "tar archives it with --dereference --hard-dereference and without --sparse",
+      file.path(), member.header_offset, base::printable(member.name));
+}
+
+/// Whether a folder of the path, or what it leads to, is hidden.
+bool has_hidden_part(std::string_view path) {
+  return path.starts_with('.') || path.find("/.") != std::string_view::npos;
 }
 
 /// The folder of an archive that is meant, by what its folders have.
 FlatFindings folder_meant(const base::ArchivePath& path, const FlatFolder& folder,
                           std::map<std::string, FlatFindings> folders) {
+  const auto has_samples = [](const FlatFindings& found) {
+    return !found.samples.empty() || !found.fault.empty();
+  };
   FlatFindings& named = folders[path.below];
   std::vector<std::string> others;
   for (const auto& [name, found] : folders) {
-    if (!found.samples.empty() && &found != &named) others.push_back(name);
+    if (has_samples(found) && &found != &named) others.push_back(name);
   }
-  if (!named.samples.empty() || others.empty()) return std::move(named);
+  if (has_samples(named) || others.empty()) return std::move(named);
   if (path.below.empty() && others.size() == 1) return std::move(folders.at(others.front()));
   constexpr std::size_t kMostTold = 8;
   const char* const rest = others.size() > kMostTold ? " and others" : "";
+  const std::string example =
+      others.back().empty() ? path.file : fmt::format("{}/{}", path.file, others.back());
   others.resize(std::min(others.size(), kMostTold));
-  for (std::string& name : others) name = base::printable(name);
+  for (std::string& name : others) {
+    name = name.empty() ? "its top" : fmt::format("'{}'", base::printable(name));
+  }
   throw base::DataError(
-      fmt::format("{}{}{}: expected {}, found them in '{}'{}; name one of these, such as {}/{}",
+      fmt::format("{}{}{}: expected {}, found them in {}{}; name one of these, such as {}",
                   path.file, path.below.empty() ? "" : "/", base::printable(path.below),
-                  folder.samples, fmt::join(others, "', '"), rest, path.file, others.front()));
+                  folder.samples, fmt::join(others, ", "), rest, base::printable(example)));
 }
 
 /// Lists one folder of an archive, and fills in what `listing` knows of the archive.
@@ -113,10 +125,14 @@ FlatFindings walk_archive(const base::ArchivePath& path, const FlatFolder& folde
   TarWalker walker(file, path.file, 0, file.size());
   for (TarMember member; walker.next(member);) {
     if (activity != nullptr) activity->progress();
-    if (member.kind == TarMember::Kind::kFolder || member.name.empty()) continue;
+    if (member.kind == TarMember::Kind::kFolder) continue;
+    member.name.erase(0, member.name.find_first_not_of('/'));  // of `tar -P`
+    if (member.name.empty()) continue;
     const std::size_t slash = member.name.rfind('/');
     const bool is_below = slash != std::string::npos;
-    FlatFindings& found = folders[is_below ? member.name.substr(0, slash) : ""];
+    const std::string below = is_below ? member.name.substr(0, slash) : "";
+    if (has_hidden_part(below)) continue;
+    FlatFindings& found = folders[below];
     const std::string name = is_below ? member.name.substr(slash + 1) : member.name;
     if (!is_hidden(name) && folder.is_sample(name)) {
       take_member(file, member, name, found);
@@ -166,6 +182,7 @@ Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
   } catch (const fs::filesystem_error& e) {
     throw base::DataError(fmt::format("{}: cannot be listed: {}", path, e.code().message()));
   }
+  if (!found.fault.empty()) throw base::DataError(found.fault);
   if (!found.other.empty()) {
     throw base::DataError(fmt::format("{}: expected {}, found '{}'", path, folder.samples,
                                       base::printable(found.other)));

@@ -21,10 +21,11 @@ struct FlatFolder {
 
 /// The samples of the folder `path` in byte order of their file names without the ending of a
 /// compressed file, so that compression changes no order; all with label 0 and the class "". The
-/// path may lead into a tar archive ("data.tar/train"); without a folder, all its samples must be
-/// in the same one. `activity`, if given, is notified of every file. Throws DataError naming the
-/// folder when it cannot be listed, has no samples, has one plain and compressed or twice, or
-/// contains a refused file, and for samples in archives that are no plain files.
+/// path may lead into a tar archive ("data.tar/train"); without a folder, samples are those at its
+/// top, or else in the only folder that has any. `activity`, if given, is notified of every file.
+/// Throws DataError naming the folder when it cannot be listed, has no samples, has one plain and
+/// compressed or twice, or contains a refused file, and for samples in archives that are no plain
+/// files.
 Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
                          base::Activity* activity);
 

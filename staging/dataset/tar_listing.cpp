@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,17 +40,22 @@ std::vector<std::byte> read_member(const base::ArchivePath& path, std::int64_t m
   require_tar(file);
   const std::string name = fmt::format("{}/{}", path.file, base::printable(path.below));
   TarWalker walker(file, path.file, 0, file.size());
+  std::optional<TarMember> last;  // which is the one that tar extracts
   for (TarMember member; walker.next(member);) {
-    if (member.name != path.below || member.kind != TarMember::Kind::kFile) continue;
-    if (member.size > most_bytes) {
-      throw base::DataError(
-          fmt::format("{}: expected at most {} bytes, found {}", name, most_bytes, member.size));
-    }
-    std::vector<std::byte> bytes(static_cast<std::size_t>(member.size));
-    file.read(member.data_offset, bytes);
-    return bytes;
+    member.name.erase(0, member.name.find_first_not_of('/'));
+    if (member.name == path.below) last = member;
   }
-  throw base::DataError(name + ": expected a file in the archive, found none");
+  if (!last || last->kind != TarMember::Kind::kFile) {
+    throw base::DataError(fmt::format("{}: expected a file in the archive, found {}", name,
+                                      last ? "a link, folder or special file" : "none"));
+  }
+  if (last->size > most_bytes) {
+    throw base::DataError(
+        fmt::format("{}: expected at most {} bytes, found {}", name, most_bytes, last->size));
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(last->size));
+  file.read(last->data_offset, bytes);
+  return bytes;
 }
 
 }  // namespace dataset

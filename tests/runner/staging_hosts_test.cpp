@@ -104,8 +104,10 @@ TEST_F(StagingOnHosts, TrainsTheSameWhileItScatters) {
     const Ended done = on_hosts("100mbit", outside::mpirun(kHosts, outside::on_hosts(kHosts)) +
                                                TRAINMARK " run " + saved(object));
     ASSERT_EQ(done.status, outside::kTargetMissed) << done.err;
+    int stops = 0;
     for (const json& record : records(overlap ? 1 : 2)) {
       if (record["key"] != "staging_stop") continue;
+      ++stops;
       const json& train = record["metadata"]["staging"]["train"];
       EXPECT_EQ(train["overlap"], overlap);
       EXPECT_GT(train["network_bytes"], 0);
@@ -113,8 +115,10 @@ TEST_F(StagingOnHosts, TrainsTheSameWhileItScatters) {
       EXPECT_EQ(train["bytes"].get<std::int64_t>() + train["left_bytes"].get<std::int64_t>(),
                 kHosts * bytes_);
     }
+    EXPECT_EQ(stops, 1);
     for (int host = 1; host <= kHosts; ++host) EXPECT_TRUE(fs::is_empty(near(host))) << host;
   }
+  EXPECT_NE(content(result("1.weights.h5")), "");
   EXPECT_EQ(content(result("1.weights.h5")), content(result("2.weights.h5")));
 }
 

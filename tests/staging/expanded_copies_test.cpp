@@ -131,7 +131,8 @@ TEST_F(ExpandedCopies, HoldWhatFilesStateAndOtherFilesAsTheyAre) {
     SCOPED_TRACE(to_string(mode));
     const runner::Topology topology = nodes(world_.size());
     Staging staging = staging_of(config(topology, mode), topology);
-    const json plan = staging.plan().at("set");
+    const json whole_plan = staging.plan();
+    const json& plan = whole_plan.at("set");
     EXPECT_EQ(plan["bytes"], source_->file_bytes());
     EXPECT_GE(plan["copy_bytes"], source_->held_bytes());
     EXPECT_LT(source_->file_bytes() * 2, source_->held_bytes());
@@ -144,8 +145,8 @@ TEST_F(ExpandedCopies, HoldWhatFilesStateAndOtherFilesAsTheyAre) {
     EXPECT_GT(written, source_->held_bytes());
     const json facts = staging.facts().at("set");
     EXPECT_EQ(facts["written_bytes"], written * topology.node_count);
-    EXPECT_EQ(facts["memory_bytes"], plan["pipeline"]["memory_bytes"]);
-    EXPECT_GE(plan["pipeline"]["ranks"], 1);
+    EXPECT_EQ(facts["memory_bytes"], whole_plan["pipeline"]["memory_bytes"]);
+    EXPECT_EQ(whole_plan["pipeline"]["ranks"], 1);
     const bool scatters = mode == StagingMode::kScatter;
     EXPECT_EQ(facts["source_bytes"], source_->file_bytes() * (scatters ? 1 : world_.size()));
     // What travels is compressed, with 16 bytes a sample, and 64 a pack.
@@ -153,7 +154,6 @@ TEST_F(ExpandedCopies, HoldWhatFilesStateAndOtherFilesAsTheyAre) {
               (source_->file_bytes() + 16 * kFiles + 64 * facts["packs"].get<std::int64_t>()) *
                   world_.size());
     EXPECT_EQ(facts["network_bytes"] > 0, scatters && world_.size() > 1);
-    EXPECT_EQ(staging.plan().at("set")["pipeline"], nullptr);  // all is there
     staging.leave();
   }
 }
@@ -263,7 +263,7 @@ TEST_F(ExpandedCopies, AreRefusedBeforeCopyingWhereTheyHaveNoRoom) {
   ASSERT_EQ(dataset::stated_bytes(claims, source_->most_expanded), std::int64_t{1} << 55);
   Staging staging = staging_of(config(topology, StagingMode::kShard), topology);
   EXPECT_FALSE(staging.plan()["fits"]);
-  EXPECT_THAT(staging.plan()["set"]["pipeline"]["refused"].get<std::string>(),
+  EXPECT_THAT(staging.plan()["pipeline"]["refused"].get<std::string>(),
               testing::HasSubstr("/staging/memory_bytes: must hold"));
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { staging.copy(); }),
               testing::AllOf(HasSubstr("staging needs 3602879"),

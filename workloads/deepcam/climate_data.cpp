@@ -1,6 +1,8 @@
 // Batches of climate samples.
 #include "workloads/deepcam/climate_data.h"
 
+#include "runner/agreed_error.h"
+#include "runner/base/archive_path.h"
 #include "runner/base/error.h"
 #include "staging/collective_open.h"
 #include "staging/dataset/climate_folder.h"
@@ -51,6 +53,12 @@ void ClimateData::open_validation() {
 
 void ClimateData::learn_statistics() {
   if (statistics_) return;
+  const auto archive = base::archive_path(config_.train);
+  if (archive && archive->below.empty() && !config_.names_statistics) {
+    throw runner::AgreedError(base::ExitCode::kUsage,
+                              "/dataset/statistics: expected a path, such as data.tar/stats.h5, as "
+                              "dataset.train names no folder of its archive");
+  }
   statistics_ = staging::read_climate_statistics_collective(world_, config_.statistics);
 }
 

@@ -29,6 +29,7 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "file of minima and maxima that samples are normalised with; default: stats.h5 beside the "
       "folder of training samples",
       base::whole_path());
+  data.names_statistics = in.has("statistics");
   data.cache_bytes = parallel::parse_cache_bytes(in);
   parallel::parse_read_keys(in, data);
   return data;

@@ -12,6 +12,7 @@ namespace deepcam {
 struct DataConfig : parallel::ReadKeys {
   std::string train, validation;  ///< folders of samples
   std::string statistics;         ///< stats.h5
+  bool names_statistics = false;  ///< whether the configuration does
   std::int64_t cache_bytes = 0;   ///< memory of a rank for decoded samples
 };
 

@@ -93,8 +93,15 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
   const nn::Executor::MemoryPeak peak = executor.memory_peak();
   const std::int64_t weights = bytes.at("weights");
   const auto copies = bytes.find("weights in other layouts");
-  return {{{"activations and scratch", bytes.at("activations and scratch")},
-           {"gradients", bytes.at("gradients")}},
+  runner::MemoryNeeds::Parts rank = {
+      {"activations and scratch", bytes.at("activations and scratch")},
+      {"gradients", bytes.at("gradients")}};
+  // Two of as many chunks as there are nodes, of what a rank sums (runner::RingSum); of two nodes
+  // one.
+  const std::int64_t nodes = place.ranks / place.node_ranks;
+  const std::int64_t summed = bytes.at("gradients") / place.node_ranks;
+  if (nodes > 1) rank["sums between nodes"] = summed * (nodes > 2 ? 2 : 1) / nodes;
+  return {rank,
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
            {"optimizer state", optimizer.buffers() * weights}},

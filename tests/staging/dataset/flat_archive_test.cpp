@@ -62,7 +62,7 @@ TEST_F(FlatArchive, OfUniversesIsReadByFolder) {
 }
 
 TEST_F(FlatArchive, OfOneFolderNeedsNoName) {
-  for (const std::string prefix : {"", "./", "a/b/"}) {
+  for (const std::string prefix : {"", "./", "a/b/", "/data/"}) {
     const std::string path = write(tar_of({{prefix + "1.tfrecord", universe(3)}}));
     Universe got;
     read_universe(*open_universes(path), 0, kTiny, nullptr, got);
@@ -80,7 +80,7 @@ TEST_F(FlatArchive, OfSeveralFoldersAsksForOne) {
       ": expected sample files (.hdf5, .h5, .tfrecord, each also in .gz, .zst, .lz4) and nothing "
       "else, found ";
   const std::string them =
-      "them in 'v2/train', 'v2/validation'; name one of these, such as " + path + "/v2/train";
+      "them in 'v2/train', 'v2/validation'; name one of these, such as " + path + "/v2/validation";
   EXPECT_EQ(said(""), path + expected + them);
   EXPECT_EQ(said("/v2"), path + "/v2" + expected + them);
   EXPECT_EQ(said("/train"), path + "/train" + expected + them);
@@ -102,11 +102,30 @@ TEST_F(FlatArchive, RefusesWhatIsNoSample) {
             path + ": expected a plain tar archive, found an HDF5 file");
 }
 
-TEST_F(FlatArchive, RefusesLinks) {
+TEST_F(FlatArchive, HasSamplesAtItsTopFirst) {
+  const std::string path = write(tar_of({{"1.tfrecord", universe(3)},
+                                         {"t/1.tfrecord", universe(4)},
+                                         {".cache/1.tfrecord", "hidden"},
+                                         {"/other/1.tfrecord", universe(5)}}));
+  const auto number = [&](const std::string& below) {
+    Universe got;
+    read_universe(*open_universes(path + below), 0, kTiny, nullptr, got);
+    return got.targets[3];
+  };
+  EXPECT_EQ(number(""), made_universe(kTiny, 3).targets[3]);
+  EXPECT_EQ(number("/t"), made_universe(kTiny, 4).targets[3]);
+  EXPECT_EQ(number("/other"), made_universe(kTiny, 5).targets[3]);
+  EXPECT_THAT(data_error([&] { list_universes(path + "/none"); }),
+              HasSubstr("found them in its top, 'other', 't'; name one of these"));
+}
+
+TEST_F(FlatArchive, RefusesLinksInTheFolderThatIsRead) {
   folder_.write("t/data-1.h5", "x");
+  folder_.write("u/data-1.h5", "x");
   std::filesystem::create_hard_link(folder_.path() / "t/data-1.h5", folder_.path() / "t/data-2.h5");
   const std::string path = folder_.path().string();
-  ASSERT_EQ(std::system(("tar -C " + path + " -cf " + path + "/data.tar t").c_str()), 0);
+  ASSERT_EQ(std::system(("tar -C " + path + " -cf " + path + "/data.tar t u").c_str()), 0);
+  EXPECT_EQ(list_climate(path + "/data.tar/u").samples.size(), 1u);
   EXPECT_THAT(data_error([&] { list_climate(path + "/data.tar/t"); }),
               HasSubstr("is a link or special file; expected the sample itself"));
 }
