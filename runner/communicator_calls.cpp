@@ -225,8 +225,9 @@ Pending Communicator::start_ring_sum(std::span<float> data) const {
   Pending pending = state_->pending(RingSum::bytes_sent(data.size(), state_->rank, state_->size));
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     const int tag = kFirstRingTag + static_cast<int>(state_->rings_begun++ % kRingTags);
-    auto& ring = pending.state_->rings.emplace_back(std::make_unique<RingSum>(
-        data.subspan(first, static_cast<std::size_t>(count)), state_->comm, tag));
+    auto& ring = pending.state_->rings.emplace_back(
+        std::make_unique<RingSum>(data.subspan(first, static_cast<std::size_t>(count)),
+                                  state_->comm, state_->rank, state_->size, tag));
     state_->book->rings.push_back(ring.get());
   });
   return pending;

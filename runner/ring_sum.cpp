@@ -1,9 +1,10 @@
 // A sum over ranks that goes round a ring.
 #include "runner/ring_sum.h"
 
-#include <algorithm>
+#include <cstdint>
 
 #include "runner/base/narrow.h"
+#include "runner/base/split_evenly.h"
 #include "runner/mpi_calls.h"
 
 namespace runner {
@@ -14,10 +15,9 @@ struct Chunk {
   std::size_t begin = 0, count = 0;
 };
 Chunk chunk_of(std::size_t floats, int number, int ranks) {
-  const auto index = static_cast<std::size_t>((number % ranks + ranks) % ranks);
-  const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t each = floats / parts, longer = floats % parts;
-  return {each * index + std::min(longer, index), each + (index < longer ? 1 : 0)};
+  const auto [begin, end] = base::split_evenly(static_cast<std::int64_t>(floats), ranks,
+                                               (number % ranks + ranks) % ranks);
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)};
 }
 
 }  // namespace
@@ -30,10 +30,8 @@ std::size_t RingSum::bytes_sent(std::size_t floats, int rank, int ranks) {
   return sent;
 }
 
-RingSum::RingSum(std::span<float> data, MPI_Comm comm, int tag)
-    : data_(data), comm_(comm), tag_(tag) {
-  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
+RingSum::RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag)
+    : data_(data), comm_(comm), rank_(rank), ranks_(ranks), tag_(tag) {
   if (is_done()) return;
   receive(0);
   if (is_ahead()) receive(1);

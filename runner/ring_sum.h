@@ -16,8 +16,9 @@ namespace runner {
 /// Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, JPDC 69 (2009).
 class RingSum {
  public:
-  /// Begins. `tag` is that of no other messages between these ranks meanwhile.
-  RingSum(std::span<float> data, MPI_Comm comm, int tag);
+  /// Begins, as `rank` of the `ranks` of `comm`. `tag` is that of no other messages between them
+  /// meanwhile.
+  RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag);
   /// Only after is_done(), or when nothing of MPI is used any more.
   ~RingSum() = default;
   RingSum(const RingSum&) = delete;
@@ -42,8 +43,7 @@ class RingSum {
 
   const std::span<float> data_;
   const MPI_Comm comm_;
-  const int tag_;
-  int rank_ = 0, ranks_ = 1;
+  const int rank_, ranks_, tag_;
   int step_ = 0;
   MPI_Request sending_ = MPI_REQUEST_NULL;
   std::array<MPI_Request, 2> receiving_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};  ///< of two steps

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "staging/sample_order.h"
+#include "runner/base/split_evenly.h"
 
 namespace staging {
 
@@ -34,7 +34,9 @@ std::vector<std::vector<std::int64_t>> shares_of(const PackList& list,
   for (const std::int64_t number : packs) {
     // A pack is read by the one in whose part of all bytes it begins. Those of no bytes at the end
     // are read by the last one.
-    while (reader + 1 < readers && before >= split_evenly(bytes, readers, reader).second) ++reader;
+    while (reader + 1 < readers && before >= base::split_evenly(bytes, readers, reader).second) {
+      ++reader;
+    }
     shares[static_cast<std::size_t>(reader)].push_back(number);
     before += list[number].bytes;
   }

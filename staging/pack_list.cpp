@@ -16,11 +16,11 @@
 #include "runner/agreed_error.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
+#include "runner/base/split_evenly.h"
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "staging/hash.h"
 #include "staging/naming_host.h"
-#include "staging/sample_order.h"
 
 namespace staging {
 namespace {
@@ -188,7 +188,7 @@ std::vector<PackPart> cut(std::span<const ListedSample> samples, std::int64_t fi
 
 PackList list_packs(const dataset::Dataset& source, const runner::Communicator& world,
                     Compressed compressed) {
-  const auto [first, last] = split_evenly(source.size(), world.size(), world.rank());
+  const auto [first, last] = base::split_evenly(source.size(), world.size(), world.rank());
   std::vector<ListedSample> mine;
   runner::together(world, [&] {
     mine = naming_host(

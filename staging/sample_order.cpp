@@ -9,6 +9,7 @@
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
+#include "runner/base/split_evenly.h"
 
 namespace staging {
 namespace {
@@ -21,13 +22,6 @@ std::uint64_t shard_seed(std::uint64_t seed, std::int64_t shard) {
 
 }  // namespace
 
-std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts,
-                                                   std::int64_t part) {
-  const std::int64_t each = total / parts, rest = total % parts;
-  const std::int64_t first = part * each + std::min(part, rest);
-  return {first, first + each + (part < rest ? 1 : 0)};
-}
-
 SampleOrder::SampleOrder(std::int64_t samples, std::int64_t global_batch, std::int64_t shards,
                          std::uint64_t seed)
     : samples_(samples), global_batch_(global_batch), shards_(shards), seed_(seed) {
@@ -39,7 +33,7 @@ SampleOrder::SampleOrder(std::int64_t samples, std::int64_t global_batch, std::i
   }
   steps_per_epoch_ = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t shard = 0; shard < shards; ++shard) {
-    const auto [first, last] = split_evenly(samples, shards, shard);
+    const auto [first, last] = base::split_evenly(samples, shards, shard);
     const std::int64_t slots = first_slot(shard + 1) - first_slot(shard);
     if (last - first < slots) {
       throw base::ConfigError(fmt::format(
@@ -62,7 +56,7 @@ std::int64_t SampleOrder::first_slot(std::int64_t shard) const {
 
 std::int64_t SampleOrder::index(std::int64_t epoch, std::int64_t step, std::int64_t slot) const {
   const std::int64_t shard = shard_of(slot);
-  const auto [first, last] = split_evenly(samples_, shards_, shard);
+  const auto [first, last] = base::split_evenly(samples_, shards_, shard);
   const std::int64_t begin = first_slot(shard), slots = first_slot(shard + 1) - begin;
   const base::Permutation permutation(static_cast<std::uint64_t>(last - first),
                                       shard_seed(seed_, shard), static_cast<std::uint64_t>(epoch));
@@ -83,7 +77,7 @@ std::optional<SampleOrder::Draw> SampleOrder::draw_of(std::int64_t epoch,
                       fmt::format("sample order: no sample {} among {}", index, samples_));
   }
   const std::int64_t shard = shard_with(index);
-  const auto [first, last] = split_evenly(samples_, shards_, shard);
+  const auto [first, last] = base::split_evenly(samples_, shards_, shard);
   const std::int64_t begin = first_slot(shard), slots = first_slot(shard + 1) - begin;
   const base::Permutation permutation(static_cast<std::uint64_t>(last - first),
                                       shard_seed(seed_, shard), static_cast<std::uint64_t>(epoch));
@@ -96,8 +90,8 @@ std::optional<SampleOrder::Draw> SampleOrder::draw_of(std::int64_t epoch,
 std::vector<std::pair<std::int64_t, std::int64_t>> SampleOrder::needed(std::int64_t first,
                                                                        std::int64_t last) const {
   if (first >= last) return {};
-  return {{split_evenly(samples_, shards_, shard_of(first)).first,
-           split_evenly(samples_, shards_, shard_of(last - 1)).second}};
+  return {{base::split_evenly(samples_, shards_, shard_of(first)).first,
+           base::split_evenly(samples_, shards_, shard_of(last - 1)).second}};
 }
 
 }  // namespace staging

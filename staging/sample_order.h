@@ -41,9 +41,4 @@ class SampleOrder {
   std::int64_t steps_per_epoch_ = 0;
 };
 
-/// The half-open range of part `part` when `total` items are split into `parts` contiguous parts
-/// whose sizes differ by at most one.
-std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts,
-                                                   std::int64_t part);
-
 }  // namespace staging

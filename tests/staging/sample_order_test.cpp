@@ -141,17 +141,5 @@ TEST(SampleOrder, RefusesWhatCannotFillABatch) {
   EXPECT_NO_THROW(SampleOrder(48, 48, 1, 5));
 }
 
-TEST(SplitEvenly, CoversAllWithSizesThatDifferByAtMostOne) {
-  std::int64_t next = 0;
-  for (std::int64_t part = 0; part < 7; ++part) {
-    const auto [first, last] = split_evenly(23, 7, part);
-    EXPECT_EQ(first, next);
-    EXPECT_GE(last - first, 3);
-    EXPECT_LE(last - first, 4);
-    next = last;
-  }
-  EXPECT_EQ(next, 23);
-}
-
 }  // namespace
 }  // namespace staging

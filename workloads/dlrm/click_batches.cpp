@@ -9,7 +9,7 @@
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "staging/sample_order.h"
+#include "runner/base/split_evenly.h"
 
 namespace dlrm {
 
@@ -78,7 +78,7 @@ std::unique_ptr<ClickBatches> training_batches(const ClickBatches::Source& sourc
 }
 
 RecordRange evaluation_part(std::int64_t samples, int ranks, int rank) {
-  const auto [first, last] = staging::split_evenly(samples, ranks, rank);
+  const auto [first, last] = base::split_evenly(samples, ranks, rank);
   return {first, last - first};
 }
 

@@ -8,6 +8,7 @@
 #include "runner/agreed_error.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
+#include "runner/base/split_evenly.h"
 
 namespace parallel {
 namespace {
@@ -70,7 +71,7 @@ std::int64_t SampleSets::validation_samples() const {
 std::int64_t SampleSets::steps_per_epoch() const { return order_ ? order_->steps_per_epoch() : 0; }
 
 std::pair<std::int64_t, std::int64_t> SampleSets::validation_part() const {
-  return staging::split_evenly(validation_samples(), config_.groups, config_.group);
+  return base::split_evenly(validation_samples(), config_.groups, config_.group);
 }
 
 staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {

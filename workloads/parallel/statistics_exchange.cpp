@@ -3,6 +3,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
+#include "runner/base/split_evenly.h"
 
 namespace parallel {
 
@@ -48,11 +49,9 @@ std::vector<nn::PassSlice> slice_pass(std::int64_t samples, int ranks) {
                             " ranks");
   }
   std::vector<nn::PassSlice> slices;
-  std::int64_t first = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t count = samples / ranks + (rank < samples % ranks ? 1 : 0);
-    slices.push_back({samples, first, count});
-    first += count;
+    const auto [first, last] = base::split_evenly(samples, ranks, rank);
+    slices.push_back({samples, first, last - first});
   }
   return slices;
 }

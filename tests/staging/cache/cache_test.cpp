@@ -10,6 +10,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/clock.h"
+#include "runner/base/split_evenly.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/pretend_nodes.h"
 #include "staging/made_dataset.h"
@@ -36,7 +37,7 @@ class CachesOnRanks : public testing::Test {
   Schedule schedule() const {
     std::vector<std::int64_t> first_slots;
     for (int rank = 0; rank < world_.size(); ++rank) {
-      first_slots.push_back(staging::split_evenly(kBatch, world_.size(), rank).first);
+      first_slots.push_back(base::split_evenly(kBatch, world_.size(), rank).first);
     }
     return {order_, first_slots, kBatch, kEpochs};
   }
@@ -50,7 +51,7 @@ class CachesOnRanks : public testing::Test {
   /// Reads this rank's draws of the epochs; in each step after that of all others.
   void read_epochs(const std::shared_ptr<Cache>& cache, std::int64_t first) const {
     cache->begin(first);
-    const auto [begin, end] = staging::split_evenly(kBatch, world_.size(), world_.rank());
+    const auto [begin, end] = base::split_evenly(kBatch, world_.size(), world_.rank());
     std::vector<std::byte> bytes, expected;
     for (std::int64_t epoch = first; epoch < kEpochs; ++epoch) {
       const CachedDataset data(cache, epoch);

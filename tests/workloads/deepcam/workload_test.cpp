@@ -9,10 +9,10 @@
 
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
+#include "runner/base/split_evenly.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/compressed.h"
 #include "staging/h5.h"
-#include "staging/sample_order.h"
 #include "workloads/deepcam/trial.h"
 
 namespace {
@@ -137,7 +137,7 @@ TEST_F(DeepCamWorkload, ScoresWholeBatches) {
   double sum = 0.0;
   int batches = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const auto [begin, end] = staging::split_evenly(kValidationSamples, ranks, rank);
+    const auto [begin, end] = base::split_evenly(kValidationSamples, ranks, rank);
     for (std::int64_t first = begin; first < end; first += size) {
       sum += sink.mean_iou(first, std::min(first + size, end));
       ++batches;

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "runner/base/error.h"
+#include "runner/base/split_evenly.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/clicks.h"
-#include "staging/sample_order.h"
 
 namespace dlrm {
 namespace {
@@ -24,7 +24,7 @@ constexpr dataset::ClickFormat kFormat{2, 3};
 std::vector<nn::PassSlice> split(std::int64_t batch, int ranks) {
   std::vector<nn::PassSlice> slices;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto [first, last] = staging::split_evenly(batch, ranks, rank);
+    const auto [first, last] = base::split_evenly(batch, ranks, rank);
     slices.push_back({batch, first, last - first});
   }
   return slices;

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/agreed_error.h"
+#include "runner/base/split_evenly.h"
 #include "runner/base/thrown_message.h"
 #include "runner/pretend_nodes.h"
 #include "staging/dataset/clicks.h"
-#include "staging/sample_order.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace dlrm {
@@ -53,7 +53,7 @@ class ClickDataOnRanks : public testing::Test {
     return options;
   }
   nn::PassSlice slice() const {
-    const auto [first, last] = staging::split_evenly(30'000, world_.size(), world_.rank());
+    const auto [first, last] = base::split_evenly(30'000, world_.size(), world_.rank());
     return {30'000, first, last - first};
   }
   /// All ids that this rank gets in an epoch and an evaluation.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
+#include "runner/base/split_evenly.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 
@@ -181,7 +182,7 @@ TEST_F(SampleSetsOnRanks, GiveRanksOfAGroupTheSameValidationSamples) {
   SampleSets sets(config_, open(), world_, topology_, clock_);
   sets.open_validation();
   const auto part = sets.validation_part();
-  EXPECT_EQ(part, staging::split_evenly(kValidation, config_.groups, config_.group));
+  EXPECT_EQ(part, base::split_evenly(kValidation, config_.groups, config_.group));
   std::int64_t index = part.first;
   for (std::int64_t batch = 0; batch < sets.validation_batch_count(4); ++batch) {
     for (std::int64_t slot = 0; slot < 4; ++slot, ++index) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runner/base/split_evenly.h"
 #include "workloads/resnet50/trial.h"
 
 namespace resnet50 {
@@ -66,7 +67,7 @@ class ImageDataOnRanks : public testing::Test {
     EXPECT_EQ(given.read + given.kept, expected.read);
   }
   std::int64_t validation_part() const {
-    const auto [first, last] = staging::split_evenly(kValidation, world_.size(), world_.rank());
+    const auto [first, last] = base::split_evenly(kValidation, world_.size(), world_.rank());
     return last - first;
   }
   /// The training images that this rank draws, each once.
