@@ -116,17 +116,12 @@ FlatFindings folder_meant(const base::ArchivePath& path, const FlatFolder& folde
 FlatFindings walk_archive(const base::ArchivePath& path, const FlatFolder& folder, Listing& listing,
                           base::Activity* activity) {
   const File file(path.file);
-  require_tar(file);
-  listing.kind = Listing::Kind::kTar;
-  listing.root = path.file;
-  listing.file_size = file.size();
-  listing.mtime_ns = file.mtime_ns();
+  begin_listing(file, listing);
   std::map<std::string, FlatFindings> folders;
   TarWalker walker(file, path.file, 0, file.size());
   for (TarMember member; walker.next(member);) {
     if (activity != nullptr) activity->progress();
     if (member.kind == TarMember::Kind::kFolder) continue;
-    member.name.erase(0, member.name.find_first_not_of('/'));  // of `tar -P`
     if (member.name.empty()) continue;
     const std::size_t slash = member.name.rfind('/');
     const bool is_below = slash != std::string::npos;

@@ -123,11 +123,7 @@ class TarLister {
 
 void list_tar(const base::ArchivePath& path, Findings& findings, Listing& listing) {
   const File file(path.file);
-  require_tar(file);
-  listing.kind = Listing::Kind::kTar;
-  listing.root = path.file;
-  listing.file_size = file.size();
-  listing.mtime_ns = file.mtime_ns();
+  begin_listing(file, listing);
   TarLister(file, path.below, findings).walk(path.file, "", 0, file.size());
   if (path.below.empty() || !findings.images.empty() || !findings.folders.empty()) return;
   throw base::DataError(fmt::format("{}/{}: expected a folder of images in the archive, found none",

@@ -66,11 +66,11 @@ std::string header_name(const std::byte* block) {
   return prefix.empty() ? name : std::string(prefix) + "/" + name;
 }
 
+/// The name from the top of the archive, where `tar -P` has "/" and others "./".
 std::string tidy(std::string name) {
-  std::size_t begin = 0;
-  while (name.compare(begin, 2, "./") == 0) {
-    begin += 2;
-    while (begin < name.size() && name[begin] == '/') ++begin;
+  std::size_t begin = name.find_first_not_of('/');
+  while (begin != std::string::npos && name.compare(begin, 2, "./") == 0) {
+    begin = name.find_first_not_of('/', begin + 2);
   }
   name.erase(0, begin);
   while (!name.empty() && name.back() == '/') name.pop_back();

@@ -27,6 +27,14 @@ void require_tar(const File& file) {
       fmt::format("{}: expected a plain tar archive, found {}", file.path(), format));
 }
 
+void begin_listing(const File& file, Listing& listing) {
+  require_tar(file);
+  listing.kind = Listing::Kind::kTar;
+  listing.root = file.path();
+  listing.file_size = file.size();
+  listing.mtime_ns = file.mtime_ns();
+}
+
 Listing::Sample sample_of(const TarMember& member) {
   Listing::Sample sample;
   sample.position = member.data_offset;
@@ -42,7 +50,6 @@ std::vector<std::byte> read_member(const base::ArchivePath& path, std::int64_t m
   TarWalker walker(file, path.file, 0, file.size());
   std::optional<TarMember> last;  // which is the one that tar extracts
   for (TarMember member; walker.next(member);) {
-    member.name.erase(0, member.name.find_first_not_of('/'));
     if (member.name == path.below) last = member;
   }
   if (!last || last->kind != TarMember::Kind::kFile) {

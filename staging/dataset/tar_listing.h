@@ -14,6 +14,9 @@ namespace dataset {
 /// Throws DataError for a file that is known as another kind than a plain tar archive.
 void require_tar(const File& file);
 
+/// The same, and notes the archive in `listing`.
+void begin_listing(const File& file, Listing& listing);
+
 /// Where the member's data is.
 Listing::Sample sample_of(const TarMember& member);
 

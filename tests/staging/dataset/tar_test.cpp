@@ -79,6 +79,17 @@ TEST_F(Tar, FindsMembersWithOffsetsAndSizes) {
   EXPECT_EQ(found[2].size, 513);
 }
 
+TEST_F(Tar, NamesMembersFromTheTopOfTheArchive) {
+  for (const char* name : {"/data/a", "//data/a", "./data/a", "././/data/a", "/./data/a/"}) {
+    const auto found = members(member(name, "x") + kEnd);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].name, "data/a") << name;
+  }
+  for (const char* name : {"/", "./", "."}) {
+    EXPECT_EQ(members(member(name, "", '5') + kEnd).at(0).name, "") << name;
+  }
+}
+
 TEST_F(Tar, JoinsThePrefixOfUstarNames) {
   std::string archive = member("x.jpg", "a");
   put(archive, 345, "deep/folder");
