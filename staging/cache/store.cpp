@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "staging/hash.h"
@@ -96,17 +98,31 @@ const Store::Entry* Store::use(std::int64_t index, std::int64_t next_use) {
   return &found->second;
 }
 
+/// What put() returns without a look at the bytes, if it can.
+std::optional<bool> Store::answer_at_once(std::int64_t index, std::int64_t size,
+                                          std::int64_t next_use) {
+  const std::scoped_lock lock(mutex_);
+  if (use(index, next_use) != nullptr) return true;
+  if (!has_place(size, next_use)) return false;
+  return std::nullopt;
+}
+
 bool Store::put(std::int64_t index, std::span<const std::byte> bytes, std::int64_t next_use) {
-  const auto size = static_cast<std::int64_t>(bytes.size());
-  {
-    const std::scoped_lock lock(mutex_);
-    if (use(index, next_use) != nullptr) return true;
-    if (!has_place(size, next_use)) return false;  // before it is copied
-  }
+  if (const auto answer = answer_at_once(index, std::ssize(bytes), next_use)) return *answer;
+  return keep(index, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()),
+              next_use);
+}
+
+bool Store::put(std::int64_t index, Bytes bytes, std::int64_t next_use) {
+  const auto answer = answer_at_once(index, std::ssize(*bytes), next_use);
+  return answer ? *answer : keep(index, std::move(bytes), next_use);
+}
+
+bool Store::keep(std::int64_t index, Bytes bytes, std::int64_t next_use) {
   Entry entry;
-  entry.size = size;
-  entry.hash = staging::hash_of(bytes);
-  entry.bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  entry.size = std::ssize(*bytes);
+  entry.hash = staging::hash_of(*bytes);
+  entry.bytes = std::move(bytes);
   std::vector<Move> moves;
   bool is_kept = false;
   {

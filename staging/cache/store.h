@@ -53,6 +53,8 @@ class Store {
   bool wants(std::int64_t next_use) const;
   /// Returns whether the sample is kept. One that is there already stays as it is.
   bool put(std::int64_t index, std::span<const std::byte> bytes, std::int64_t next_use);
+  /// The same without a copy.
+  bool put(std::int64_t index, Bytes bytes, std::int64_t next_use);
 
   std::int64_t samples() const;
   Caps kept() const;
@@ -84,6 +86,8 @@ class Store {
   std::optional<std::vector<std::int64_t>> who_gives_way(const Shelf& shelf, std::int64_t size,
                                                          std::int64_t rank) const;
   bool has_place(std::int64_t size, std::int64_t next_use) const;
+  std::optional<bool> answer_at_once(std::int64_t index, std::int64_t size, std::int64_t next_use);
+  bool keep(std::int64_t index, Bytes bytes, std::int64_t next_use);
   const Entry* use(std::int64_t index, std::int64_t next_use);
   Entry take_out(std::int64_t index);
   void add(std::int64_t index, Entry entry);

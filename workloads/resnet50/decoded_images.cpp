@@ -2,6 +2,8 @@
 #include "workloads/resnet50/decoded_images.h"
 
 #include <cstring>
+#include <memory>
+#include <utility>
 
 namespace resnet50 {
 namespace {
@@ -66,7 +68,7 @@ void DecodedImages::keep(std::int64_t index, std::int64_t next_use, const datase
   std::vector<std::byte> kept(extent.bytes());
   std::memcpy(kept.data(), &extent, sizeof extent);
   std::memcpy(kept.data() + sizeof extent, image.pixels.data(), image.pixels.size());
-  store_.put(index, kept, next_use);
+  store_.put(index, std::make_shared<const std::vector<std::byte>>(std::move(kept)), next_use);
 }
 
 }  // namespace resnet50

@@ -182,6 +182,16 @@ TEST(Store, SharesWhatStaysWithWhoHasIt) {
   EXPECT_EQ(*shared, sample(1, 6));
 }
 
+TEST(Store, TakesASampleWithoutACopy) {
+  Store store({.memory_bytes = 10}, Policy::kNextUse, nullptr);
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(sample(1, 6));
+  EXPECT_FALSE(store.put(1, bytes, kNever));
+  EXPECT_TRUE(store.put(1, bytes, 20));
+  EXPECT_EQ(store.share(1, 20), bytes);
+  EXPECT_TRUE(store.put(1, std::make_shared<const std::vector<std::byte>>(sample(1, 6)), 20));
+  EXPECT_EQ(store.share(1, 20), bytes) << "the one that is there stays";
+}
+
 TEST(Store, KeepsASampleOnce) {
   Store store({.memory_bytes = 10}, Policy::kNextUse, nullptr);
   EXPECT_TRUE(store.put(1, sample(1, 6), 20));
