@@ -20,8 +20,8 @@
 namespace staging {
 
 struct PackWriters::State {
-  State(PackStore store_in, DirectIo direct_io, const WriteLoad& load, Prepare prepare_in)
-      : store(std::move(store_in)), choice(direct_io, load), prepare(std::move(prepare_in)) {}
+  State(PackStore store_in, const Writing& writing, std::int64_t packs, Prepare prepare_in)
+      : store(std::move(store_in)), choice(writing, packs), prepare(std::move(prepare_in)) {}
 
   void work() {
     std::vector<std::byte> memory;
@@ -90,9 +90,9 @@ struct PackWriters::State {
   std::vector<std::thread> threads;
 };
 
-PackWriters::PackWriters(int threads, const PackStore& store, DirectIo direct_io,
-                         const WriteLoad& load, Prepare prepare)
-    : state_(std::make_unique<State>(store, direct_io, load, std::move(prepare))) {
+PackWriters::PackWriters(int threads, const PackStore& store, const Writing& writing,
+                         std::int64_t packs, Prepare prepare)
+    : state_(std::make_unique<State>(store, writing, packs, std::move(prepare))) {
   try {
     for (int i = 0; i < threads; ++i) {
       state_->threads.emplace_back([state = state_.get()] {

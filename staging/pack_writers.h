@@ -23,8 +23,8 @@ class PackWriters {
   /// The pack that a copy holds in place of an image, which may be in `memory`, the thread's own.
   using Prepare = std::function<std::span<const std::byte>(const PackImage& image,
                                                            std::vector<std::byte>& memory)>;
-  /// `prepare`, if given, is called on the threads.
-  PackWriters(int threads, const PackStore& store, DirectIo direct_io, const WriteLoad& load,
+  /// `packs`: how many will be put. `prepare`, if given, is called on the threads.
+  PackWriters(int threads, const PackStore& store, const Writing& writing, std::int64_t packs,
               Prepare prepare = {});
   ~PackWriters();
   PackWriters(const PackWriters&) = delete;

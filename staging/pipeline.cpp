@@ -104,8 +104,7 @@ struct Pipeline::State {
         buffers(static_cast<std::size_t>(most_images(limits, route.ring != nullptr)),
                 largest_image(list, route)),
         places(PrefetchQueue::places(limits.readers)),
-        writers(std::min(limits.writers, pack_count(route)), store, writing.direct_io,
-                {pack_count(route), writing.node_bytes, writing.memory_bytes, writing.durability},
+        writers(std::min(limits.writers, pack_count(route)), store, writing, pack_count(route),
                 [this](const PackImage& image, std::vector<std::byte>& memory) {
                   return stored_pack(image, memory);
                 }) {

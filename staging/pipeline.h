@@ -15,6 +15,7 @@
 #include "staging/pack_list.h"
 #include "staging/pack_store.h"
 #include "staging/staging_config.h"
+#include "staging/write_choice.h"
 
 namespace staging {
 
@@ -65,14 +66,6 @@ struct Moved {
 struct Watch {
   base::Activity& activity;              ///< receives progress
   std::function<bool()> is_told_to_end;  ///< ends copying early
-};
-
-/// How a rank writes what it copies.
-struct Writing {
-  Durability durability = Durability::kCached;
-  DirectIo direct_io = DirectIo::kAuto;
-  std::int64_t node_bytes = 0;    ///< that all ranks of the node write
-  std::int64_t memory_bytes = 0;  ///< that the node's page cache may take
 };
 
 /// What a pipeline does about a failure of reading or writing.

@@ -6,23 +6,23 @@
 namespace staging {
 namespace {
 
-std::optional<WriteWay> chosen_at_start(DirectIo wish, const WriteLoad& load) {
-  if (wish == DirectIo::kAlways) return WriteWay::kDirect;
-  if (wish == DirectIo::kNever || !is_trial_worth(load)) return WriteWay::kCached;
-  return std::nullopt;
+std::optional<WriteWay> chosen_at_start(const Writing& writing, std::int64_t packs) {
+  if (writing.direct_io == DirectIo::kAlways) return WriteWay::kDirect;
+  const bool tries = writing.direct_io == DirectIo::kAuto && is_trial_worth(writing, packs);
+  return tries ? std::nullopt : std::optional(WriteWay::kCached);
 }
 
 }  // namespace
 
-bool is_trial_worth(const WriteLoad& load) {
+bool is_trial_worth(const Writing& writing, std::int64_t packs) {
   constexpr std::int64_t kTrialsInAll = 4;  // the trial is at most a quarter of the packs
   const bool goes_to_device =
-      load.durability == Durability::kOnDevice || load.node_bytes > load.memory_bytes / 2;
-  return goes_to_device && load.packs >= kTrialsInAll * 2 * WriteChoice::kTrialPacks;
+      writing.durability == Durability::kOnDevice || writing.node_bytes > writing.memory_bytes / 2;
+  return goes_to_device && packs >= kTrialsInAll * 2 * WriteChoice::kTrialPacks;
 }
 
-WriteChoice::WriteChoice(DirectIo wish, const WriteLoad& load)
-    : durability_(load.durability), chosen_(chosen_at_start(wish, load)) {}
+WriteChoice::WriteChoice(const Writing& writing, std::int64_t packs)
+    : durability_(writing.durability), chosen_(chosen_at_start(writing, packs)) {}
 
 WriteChoice::Next WriteChoice::next() {
   const std::lock_guard lock(mutex_);

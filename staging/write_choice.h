@@ -11,25 +11,26 @@
 
 namespace staging {
 
-/// What a rank is about to write.
-struct WriteLoad {
-  std::int64_t packs = 0;
-  std::int64_t node_bytes = 0;    ///< by all ranks of its node
-  std::int64_t memory_bytes = 0;  ///< that the node's page cache may take
+/// How a rank writes what it copies.
+struct Writing {
   Durability durability = Durability::kCached;
+  DirectIo direct_io = DirectIo::kAuto;
+  std::int64_t node_bytes = 0;    ///< that all ranks of its node write
+  std::int64_t memory_bytes = 0;  ///< that the node's page cache may take
 };
 
 /// Whether the faster way is worth a trial: packs go to the device while they are copied, since
-/// they are flushed or are more than half of the memory, and there are enough of them.
-bool is_trial_worth(const WriteLoad& load);
+/// they are flushed or are more than half of the memory, and the rank writes enough `packs`.
+bool is_trial_worth(const Writing& writing, std::int64_t packs);
 
 /// Thread-safe.
 class WriteChoice {
  public:
-  /// kAuto writes through the page cache, unless a trial is worth it. In a trial the first packs
-  /// take both ways in turn, kTrialPacks each, and are flushed; the rest go around the page cache
-  /// if that was faster by kLeastGain, since what they leave in it serves the first epoch.
-  WriteChoice(DirectIo wish, const WriteLoad& load);
+  /// For a rank that writes `packs`. kAuto writes through the page cache, unless a trial is worth
+  /// it. In a trial the first packs take both ways in turn, kTrialPacks each, and are flushed; the
+  /// rest go around the page cache if that was faster by kLeastGain, since what they leave in it
+  /// serves the first epoch.
+  WriteChoice(const Writing& writing, std::int64_t packs);
   static constexpr int kTrialPacks = 2;
   static constexpr double kLeastGain = 1.1;
 

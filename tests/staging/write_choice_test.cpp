@@ -13,8 +13,18 @@
 namespace staging {
 namespace {
 
-constexpr WriteLoad kManyFlushed{100, 1000, 1 << 30, Durability::kOnDevice};
-constexpr std::int64_t kBytes = 1000;
+constexpr Writing kFlushed{Durability::kOnDevice, DirectIo::kAuto, 1000, 1 << 30};
+constexpr std::int64_t kBytes = 1000, kMany = 100;
+
+/// To a page cache of 2,000 bytes.
+constexpr Writing cached(std::int64_t node_bytes) {
+  return {Durability::kCached, DirectIo::kAuto, node_bytes, 2000};
+}
+constexpr Writing flushed(DirectIo direct_io) {
+  Writing writing = kFlushed;
+  writing.direct_io = direct_io;
+  return writing;
+}
 
 /// Lets packs be written until the choice is made, each way at its rate.
 WriteWay choice_after(WriteChoice& choice, double cached_rate, double direct_rate) {
@@ -31,7 +41,7 @@ TEST(WriteChoice, KeepsTheFasterWay) {
   for (const auto& [cached, direct, expected] :
        {std::tuple{100.0, 111.0, WriteWay::kDirect}, std::tuple{100.0, 109.0, WriteWay::kCached},
         std::tuple{100.0, 50.0, WriteWay::kCached}}) {
-    WriteChoice choice(DirectIo::kAuto, kManyFlushed);
+    WriteChoice choice(kFlushed, kMany);
     EXPECT_EQ(choice_after(choice, cached, direct), expected) << direct;
     choice.took(WriteWay::kDirect, kBytes, 1e-9);  // of a pack begun before: too late
     EXPECT_EQ(choice.next().way, expected);
@@ -40,27 +50,27 @@ TEST(WriteChoice, KeepsTheFasterWay) {
 }
 
 TEST(WriteChoice, IsTriedOnlyWhereCopiesGoToTheDevice) {
-  EXPECT_TRUE(is_trial_worth(kManyFlushed));
-  EXPECT_TRUE(is_trial_worth({100, 1001, 2000, Durability::kCached}));
-  EXPECT_FALSE(is_trial_worth({100, 1000, 2000, Durability::kCached}));
-  EXPECT_TRUE(is_trial_worth({16, 1000, 1 << 30, Durability::kOnDevice}));
-  EXPECT_FALSE(is_trial_worth({15, 1000, 1 << 30, Durability::kOnDevice}));
-  WriteChoice choice(DirectIo::kAuto, {100, 1000, 2000, Durability::kCached});
+  EXPECT_TRUE(is_trial_worth(kFlushed, kMany));
+  EXPECT_TRUE(is_trial_worth(cached(1001), kMany));
+  EXPECT_FALSE(is_trial_worth(cached(1000), kMany));
+  EXPECT_TRUE(is_trial_worth(kFlushed, 16));
+  EXPECT_FALSE(is_trial_worth(kFlushed, 15));
+  WriteChoice choice(cached(1000), kMany);
   EXPECT_EQ(choice.next().way, WriteWay::kCached);
   EXPECT_EQ(choice.next().durability, Durability::kCached);
 }
 
 TEST(WriteChoice, FollowsAWish) {
-  WriteChoice always(DirectIo::kAlways, {1, 1, 1 << 30, Durability::kCached});
+  WriteChoice always(flushed(DirectIo::kAlways), 1);
   EXPECT_EQ(always.next().way, WriteWay::kDirect);
-  WriteChoice trial(DirectIo::kAuto, {100, 1001, 2000, Durability::kCached});
+  WriteChoice trial(cached(1001), kMany);
   EXPECT_EQ(trial.next().durability, Durability::kFlushed);
-  WriteChoice never(DirectIo::kNever, kManyFlushed);
+  WriteChoice never(flushed(DirectIo::kNever), kMany);
   EXPECT_EQ(never.next().way, WriteWay::kCached);
 }
 
 TEST(WriteChoice, EndsWhereTheFileSystemRefuses) {
-  WriteChoice choice(DirectIo::kAuto, kManyFlushed);
+  WriteChoice choice(kFlushed, kMany);
   choice.next();
   choice.refuse_direct();
   EXPECT_EQ(choice.next().way, WriteWay::kCached);
@@ -125,7 +135,7 @@ TEST_F(DirectPacks, GoThroughTheCacheFromOtherMemory) {
 }
 
 TEST_F(DirectPacks, OfLessThanABlockGoThroughTheCacheAndChangeNothingForOthers) {
-  PackWriters writers(1, store(), DirectIo::kAlways, {});
+  PackWriters writers(1, store(), {.direct_io = DirectIo::kAlways}, 2);
   PackBuffers buffers(1, kDirectAlignment);
   const PackBuffer memory = buffers.take_within(1.0);
   writers.put({0, memory, 100, 100});  // no pack, but its bytes do not matter
@@ -138,8 +148,7 @@ TEST_F(DirectPacks, OfLessThanABlockGoThroughTheCacheAndChangeNothingForOthers) 
 }
 
 TEST_F(DirectPacks, AreWrittenByThreadsThatTryBothWays) {
-  const WriteLoad load{100, 1000, 1, Durability::kCached};
-  PackWriters writers(2, store(), DirectIo::kAuto, load);
+  PackWriters writers(2, store(), cached(2000), kMany);
   std::int64_t bytes = 0;
   for (std::int64_t number = 0; number < kPacks; ++number) {
     const std::int64_t size = image_bytes(*list_, number);
