@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/together.h"
 #include "staging/hash.h"
 #include "staging/node_plan.h"
 #include "staging/space.h"
@@ -34,7 +35,8 @@ ReadingNodes nodes_that_miss_the_same(const StagingPlan& plan, const runner::Com
 
 }  // namespace
 
-NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config, int ranks) {
+NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config,
+                 const runner::Communicator& world, const runner::Topology& topology) {
   NodeLoad load;
   LargestPack largest;
   for (const StagingPlan& plan : plans) {
@@ -46,9 +48,18 @@ NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& con
       largest.expanded = std::max(largest.expanded, stored_bytes(*plan.list, number) + kAlignment);
     }
   }
-  load.limits = limits_of_node(config.memory_bytes, largest, ranks,
-                               {static_cast<int>(config.readers), static_cast<int>(config.writers)},
-                               config.mode == StagingMode::kScatter, "/staging/memory_bytes");
+  const bool is_scattered = config.mode == StagingMode::kScatter;
+  NodeLimits& limits = load.limits;
+  runner::together(world, [&] {
+    limits = limits_of_node(config.memory_bytes, largest, topology.node.size(),
+                            {static_cast<int>(config.readers), static_cast<int>(config.writers)},
+                            is_scattered, "/staging/memory_bytes");
+  });
+  if (is_scattered) {
+    const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{limits.carriers}));
+    limits.memory_bytes = limits.memory_bytes / limits.carriers * lanes;
+    limits.carriers = lanes;
+  }
   return load;
 }
 
@@ -56,25 +67,24 @@ namespace {
 
 /// Collective over all ranks. The route of this rank; without packs if it moves none. Each node
 /// reads for itself, or all that miss the same share it out. `carriers`: ranks of this node that
-/// may move packs.
+/// move packs; the same on all nodes if packs are scattered.
 Route route_of(const StagingPlan& plan, StagingMode mode, const runner::Communicator& world,
                const runner::Topology& topology, int carriers) {
   const int rank = topology.node.rank();
+  const bool carries = rank < carriers;
   if (mode != StagingMode::kScatter) {
-    if (rank >= carriers) return {};
+    if (!carries) return {};
     auto shares = shares_of(*plan.list, plan.missing, carriers);
     return {nullptr, {std::move(shares[static_cast<std::size_t>(rank)])}};
   }
   const ReadingNodes nodes = nodes_that_miss_the_same(plan, world, topology);
-  const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{carriers}));
-  const bool carries = rank < lanes;
   auto ring = std::make_shared<const runner::Communicator>(
-      world.split(carries ? nodes.group * lanes + rank : -1, topology.node_index));
+      world.split(carries ? nodes.group * carriers + rank : -1, topology.node_index));
   if (!carries) return {};
-  const auto shares = shares_of(*plan.list, plan.missing, nodes.nodes * lanes);
+  const auto shares = shares_of(*plan.list, plan.missing, nodes.nodes * carriers);
   Route route{nodes.nodes > 1 ? std::move(ring) : nullptr, {}};
   for (int node = 0; node < nodes.nodes; ++node) {
-    route.packs.push_back(shares[static_cast<std::size_t>(node * lanes + rank)]);
+    route.packs.push_back(shares[static_cast<std::size_t>(node * carriers + rank)]);
   }
   return route;
 }
@@ -98,8 +108,7 @@ Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const Stagi
           route_of(plan, config.mode, world, topology, load.limits.carriers),
           load.limits.each,
           {config.reuse == Reuse::kVerified ? Durability::kOnDevice : Durability::kCached,
-           config.direct_io, load.bytes_to_write, available_memory()},
-          plan.is_staged() ? 0 : load.limits.memory_bytes};
+           config.direct_io, load.bytes_to_write, available_memory()}};
 }
 
 bool move_all(const Transfer& transfer, const Watch& watch, Moved& moved) {

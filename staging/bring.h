@@ -22,7 +22,6 @@ struct Transfer {
   Route route;  ///< without packs if this rank moves none
   PipelineLimits limits;
   Writing writing;
-  std::int64_t memory_bytes = 0;  ///< that all ranks of the node may take for it
 
   std::int64_t bytes() const;  ///< of the route's samples
 };
@@ -33,9 +32,10 @@ struct NodeLoad {
   NodeLimits limits;
   std::int64_t bytes_to_write = 0;
 };
-/// Of the packs that `plans`, all of one node, miss, with `ranks` ranks. Throws ConfigError for too
-/// small a config.memory_bytes.
-NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config, int ranks);
+/// Collective over all ranks. Of the packs that `plans`, those of this node, miss. In scatter mode
+/// as many ranks move packs on each node. Throws AgreedError for too small a config.memory_bytes.
+NodeLoad load_of(const std::vector<StagingPlan>& plans, const StagingConfig& config,
+                 const runner::Communicator& world, const runner::Topology& topology);
 
 /// Collective over all ranks. What this rank moves of the packs that `plan` misses, to `store`.
 Transfer transfer_of(std::shared_ptr<const dataset::Dataset> source, const StagingPlan& plan,

@@ -76,24 +76,15 @@ nlohmann::json plan_of_streaming(const std::vector<Wanted>& sets,
 nlohmann::json Staging::pipeline_of(const std::vector<StagingPlan>& plans, StagingMode mode) const {
   StagingConfig config = config_;
   config.mode = mode;
-  const auto& [world, topology, clock] = place_;
-  NodeLimits limits;
-  std::string refused;
   try {
-    limits = load_of(plans, config, topology.node.size()).limits;
-  } catch (const base::ConfigError& e) {
-    refused = e.what();  // as copy() will refuse it
+    const NodeLimits limits = load_of(plans, config, place_.world, place_.topology).limits;
+    return {{"ranks", limits.carriers},
+            {"readers", limits.each.readers},
+            {"writers", limits.each.writers},
+            {"memory_bytes", limits.memory_bytes}};
+  } catch (const runner::AgreedError& e) {
+    return {{"refused", e.what()}};  // as copy() will refuse it
   }
-  if (mode == StagingMode::kScatter) {
-    const auto lanes = static_cast<int>(world.allreduce_min(std::int64_t{limits.carriers}));
-    limits.memory_bytes = limits.memory_bytes / limits.carriers * lanes;
-    limits.carriers = lanes;
-  }
-  if (!refused.empty()) return {{"refused", refused}};
-  return {{"ranks", limits.carriers},
-          {"readers", limits.each.readers},
-          {"writers", limits.each.writers},
-          {"memory_bytes", limits.memory_bytes}};
 }
 
 Staging::Staging(std::vector<Wanted> sets, StagingConfig config, const Place& place,
@@ -158,7 +149,7 @@ void Staging::copy_sets() {
   agree_on_space(plans_, config_.directory, world, topology);
   planning_ns_.front() += clock.steady_ns() - begin_ns;
   check_packs(sets_, plans_);
-  const NodeLoad load = load_of(plans_, config, topology.node.size());
+  const NodeLoad load = load_of(plans_, config, world, topology);
   const bool beside = goes_beside_training();
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
@@ -168,7 +159,7 @@ void Staging::copy_sets() {
         begin_or_go_on(sets_[i].source, plans_[i], existing[i], config, topology, set);
     transfers.push_back(
         transfer_of(sets_[i].source, plans_[i], store, config, load, world, topology));
-    set.memory_bytes = transfers.back().memory_bytes;
+    set.memory_bytes = plans_[i].is_staged() ? 0 : load.limits.memory_bytes;
     if (beside) continue;
     const bool is_whole = bring(transfers.back(), plans_[i], topology.node, set);
     // Before the other nodes are waited for.

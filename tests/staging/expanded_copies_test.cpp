@@ -276,7 +276,7 @@ TEST_F(ExpandedCopies, TakeBoundedMemory) {
   StagingConfig tight = config(topology, StagingMode::kShard);
   tight.memory_bytes = 1000;
   Staging staging = staging_of(tight, topology);
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { staging.copy(); }),
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { staging.copy(); }),
               testing::AllOf(HasSubstr("/staging/memory_bytes: must hold 4 packs of up to "),
                              HasSubstr(" and one of "), HasSubstr(" expanded, ")));
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "staging/pack_list.h"
@@ -100,8 +101,8 @@ TEST_F(StagingOnRanks, CopiesWithTheRanksWhosePacksFitItsMemory) {
   StagingConfig config{StagingMode::kShard, directory(topology)};
   config.memory_bytes = 1;
   Staging refused({{"set", source, {{0, 100}}}}, config, place(topology));
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { refused.copy(); }),
-              testing::StartsWith("/staging/memory_bytes: must hold 4 packs of up to "));
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { refused.copy(); }),
+              testing::HasSubstr("/staging/memory_bytes: must hold 4 packs of up to "));
   world_.barrier();
   config.memory_bytes = 30000;  // for one rank
   Staging staging({{"set", source, {{0, 100}}}}, config, place(topology));
