@@ -237,7 +237,7 @@ class Case:
             left = sorted(path.name for path in scratch.iterdir()) if scratch.exists() else []
             if left:
                 self.problem(f"node {node}: scratch holds {left}")
-        for name in self.results.stray_files():
+        for name in self.results.stray_files(self.damaged_checkpoint):
             self.problem(f"results hold {name}")
 
     def clear(self):

@@ -154,8 +154,9 @@ class Results:
         return sorted(self.folder.glob("result_*.checkpoints/checkpoint_*.h5"), key=lambda path: path.stat().st_mtime,
                       reverse=True)
 
-    def stray_files(self):
-        """Files that do not belong to the results of a finished run, and folders with too many checkpoints."""
+    def stray_files(self, damaged=None):
+        """Files that do not belong to the results of a finished run, and folders with too many checkpoints. A `damaged`
+        one stays until as many are saved after it as are kept."""
         known = (".txt", ".config.json", ".telemetry.json", ".weights.h5")
         stray = []
         if not self.folder.is_dir():
@@ -171,6 +172,6 @@ class Results:
                 continue
             stray.append(str(path.relative_to(self.folder)))
         for folder in self.folder.glob("result_*.checkpoints"):
-            if len(list(folder.glob("*.h5"))) > KEPT_CHECKPOINTS:
+            if len([path for path in folder.glob("*.h5") if path != damaged]) > KEPT_CHECKPOINTS:
                 stray.append(f"{folder.name}: more than {KEPT_CHECKPOINTS} checkpoints")
         return stray
