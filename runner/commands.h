@@ -19,6 +19,7 @@ enum class StagedCopies { kList, kVerify, kRemoveUnused };
 /// Dependencies that layers above the runner supply; wired in main.
 struct CommandParts {
   std::vector<WorkloadEntry> workloads;
+  std::vector<MachineBench> machine_benches;
   MakeStateWriter make_state_writer;
   CheckpointFormat checkpoint_format;
   std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;

@@ -157,6 +157,7 @@ class Communicator {
   [[noreturn]] void abort_together(base::ExitCode code, const std::string& message) const;
 
  private:
+  friend class PlainMpi;
   friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;

@@ -60,9 +60,11 @@ json staged_copies(const std::string& folder, runner::StagedCopies what) {
   return copies;
 }
 
-void add_runner(std::vector<runner::WorkloadEntry> workloads, runner::Program& program) {
+void add_runner(std::vector<runner::WorkloadEntry> workloads,
+                std::vector<runner::MachineBench> machine_benches, runner::Program& program) {
   runner::CommandParts parts;
   parts.workloads = std::move(workloads);
+  parts.machine_benches = std::move(machine_benches);
   parts.make_state_writer = [](const std::string& path) {
     return std::make_unique<staging::H5StateWriter>(path);
   };
@@ -127,9 +129,10 @@ int run(int argc, char** argv, runner::Program& program) {
 
 #ifdef TRAINMARK_RUNNER
 
-int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads) {
+int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads,
+                  std::vector<runner::MachineBench> machine_benches) {
   runner::Program program;
-  add_runner(std::move(workloads), program);
+  add_runner(std::move(workloads), std::move(machine_benches), program);
   return run(argc, argv, program);
 }
 

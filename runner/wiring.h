@@ -9,7 +9,8 @@
 
 /// Parses and runs the command line; returns the exit status. Help lists the workloads in the given
 /// order.
-int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads);
+int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads,
+                  std::vector<runner::MachineBench> machine_benches = {});
 
 #else
 

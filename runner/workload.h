@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -230,6 +231,24 @@ struct BenchOptions {
 /// An in-memory benchmark. Collective. Throws ConfigError for options that it does not support.
 using Bench =
     std::function<nlohmann::json(const BenchOptions& options, const Surroundings& around)>;
+
+/// A benchmark of the machine whose options are declared.
+struct DeclaredMachineBench {
+  /// Throws ConfigError for options that are wrong on any machine.
+  std::function<void()> check;
+  /// Measures, and prints its table to `table` meanwhile, on rank 0. Collective. The document has
+  /// on every rank a member "failure": why the machine cannot be trusted, or null. Throws
+  /// AgreedError for options that do not fit the ranks.
+  std::function<nlohmann::json(const Surroundings& around, std::ostream& table)> measure;
+};
+
+/// A benchmark that is of no workload: `bench NAME`.
+struct MachineBench {
+  const char* name = "";
+  const char* summary = "";
+  const char* example = "";  ///< its options
+  DeclaredMachineBench (*declare)(CLI::App& app) = nullptr;
+};
 
 /// An entry of the registry in workloads/registry.cpp.
 struct WorkloadEntry {

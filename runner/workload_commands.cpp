@@ -1,4 +1,4 @@
-// bench and generate: commands that each workload implements.
+// bench and generate: commands that each workload implements, and benchmarks of the machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "runner/agreed_error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/output_options.h"
 #include "runner/base/printable.h"
@@ -14,6 +15,7 @@
 #include "runner/config_source.h"
 #include "runner/documents.h"
 #include "runner/provenance.h"
+#include "runner/together.h"
 #include "runner/watchdog.h"
 
 namespace runner {
@@ -23,9 +25,9 @@ using base::ExitCode;
 using Json = nlohmann::json;
 
 using Action = base::Command::Action;
-/// A workload's form of a command. `check` throws ConfigError once the options are parsed.
+/// A subcommand. `check` throws ConfigError once the options are parsed.
 struct Declared {
-  Action action;  ///< null if the workload lacks the command
+  Action action;  ///< null if there is no such subcommand
   std::function<void()> check;
 };
 using DeclareOne = std::function<Declared(CLI::App& app, const WorkloadEntry& entry)>;
@@ -61,49 +63,79 @@ void refuse(const std::string& argument, const CLI::App& command, const CLI::App
                                       one.get_name(), option, hint));
 }
 
-/// Throws ConfigError for an argument in place of a workload's name, or before it.
+/// Throws ConfigError for an argument in place of a subcommand's name, or before it. `others`: the
+/// subcommands that are no workloads.
 void refuse(const std::string& argument, const CLI::App& command,
-            const std::vector<WorkloadEntry>& workloads) {
+            const std::vector<WorkloadEntry>& workloads, const std::vector<std::string>& others) {
   const std::string option = option_in(argument), owners = owners_of(option, command);
   if (!owners.empty()) {
     throw base::ConfigError(
-        fmt::format("{}: {}: must follow the workload: {}", command.get_name(), option, owners));
+        fmt::format("{}: {}: must follow {}", command.get_name(), option, owners));
+  }
+  const std::string near = base::nearest_name(argument, others);
+  if (!near.empty()) {
+    throw base::ConfigError(fmt::format("{}: nothing is called '{}'; did you mean '{}'?",
+                                        command.get_name(), argument, near));
   }
   const WorkloadEntry& entry = find_workload(workloads, argument, "WORKLOAD");
   throw base::ConfigError(fmt::format("WORKLOAD: {} has no {}", entry.name, command.get_name()));
 }
 
-/// Adds a subcommand for each workload to `app`; returns the action that runs the chosen one.
-Action declare_workloads(CLI::App& app, const Parts& parts, const DeclareOne& declare) {
-  const auto chosen = std::make_shared<Action>();
-  app.require_subcommand(0, 1);
-  app.allow_extras();  // unknown names are refused below, with a list of workloads
-  for (const WorkloadEntry& entry : parts->workloads) {
-    CLI::App* const one = app.add_subcommand(entry.name, entry.summary);
-    const Declared declared = declare(*one, entry);
+/// The subcommands of a command; the action of the chosen one is the command's.
+class Subcommands {
+ public:
+  explicit Subcommands(CLI::App& app) : app_(app) {
+    app.require_subcommand(0, 1);
+    app.allow_extras();  // unknown names are refused below, with a list of workloads
+  }
+  void add(const char* name, const char* summary,
+           const std::function<Declared(CLI::App& app)>& declare) {
+    CLI::App* const one = app_.add_subcommand(name, summary);
+    const Declared declared = declare(*one);
     if (!declared.action) {
-      app.remove_subcommand(one);
-      continue;
+      app_.remove_subcommand(one);
+      return;
     }
-    one->final_callback([&app, one, chosen, declared] {
+    one->final_callback([&app = app_, one, chosen = chosen_, declared] {
       if (!one->remaining().empty()) refuse(one->remaining().front(), app, *one);
       if (declared.check) declared.check();
       *chosen = declared.action;
     });
   }
-  app.final_callback([&app, chosen, parts] {
-    const std::vector<std::string> rest = app.remaining();
-    if (*chosen && rest.empty()) return;
-    refuse(rest.empty() ? "" : rest.front(), app, parts->workloads);
-  });
-  return [chosen](Communicator* world) { return (*chosen)(world); };
-}
+  void add_workloads(const Parts& parts, const DeclareOne& declare) {
+    for (const WorkloadEntry& entry : parts->workloads) {
+      add(entry.name, entry.summary, [&](CLI::App& one) { return declare(one, entry); });
+    }
+  }
+  Action action(const Parts& parts, const std::vector<std::string>& others) {
+    app_.final_callback([&app = app_, chosen = chosen_, parts, others] {
+      const std::vector<std::string> rest = app.remaining();
+      if (*chosen && rest.empty()) return;
+      refuse(rest.empty() ? "" : rest.front(), app, parts->workloads, others);
+    });
+    return [chosen = chosen_](Communicator* world) { return (*chosen)(world); };
+  }
+
+ private:
+  CLI::App& app_;
+  std::shared_ptr<Action> chosen_ = std::make_shared<Action>();
+};
 
 struct BenchCall {
   BenchOptions options;
   std::int64_t threads = 0;
   std::string json;
 };
+
+/// The options that all benches share.
+void declare_machine_options(CLI::App& app, BenchCall& call) {
+  app.add_option("--threads", call.threads,
+                 "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  app.add_option("--json", call.json,
+                 "write the result as JSON to this file; '-' for standard output");
+}
 
 /// The options that all workloads share.
 void declare_bench_options(CLI::App& app, BenchCall& call) {
@@ -134,10 +166,15 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
          "time of each counts. 0: not at all");
   app.add_flag("--layers", options.layers,
                "a table of all layers: times, GFLOP/s, bytes, implementation, what bounds each");
-  number("--threads", call.threads, 0, 4096,
-         "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
-  app.add_option("--json", call.json,
-                 "write the result as JSON to this file; '-' for standard output");
+  declare_machine_options(app, call);
+}
+
+/// Throws ConfigError for an option before the subcommand `one` of `command` that `one` lacks.
+void refuse_unused(const CLI::App& command, const CLI::App& one) {
+  for (const CLI::Option* const option : command.get_options()) {
+    if (option->count() == 0 || one.get_option_no_throw(option->get_name()) != nullptr) continue;
+    refuse(option->get_name(), command, one);
+  }
 }
 
 /// Throws ConfigError if an output of a bench would replace an input, or another output. Not every
@@ -156,51 +193,94 @@ void require_bench_files(const BenchCall& call, const CLI::App& app) {
   }
 }
 
-ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
-                   const Communicator& world) {
+/// Collective. What `measure` finds with these threads of each rank, with its provenance.
+Json measure_with(std::int64_t wanted_threads, const CommandParts& parts, const Communicator& world,
+                  const std::function<Json(const Surroundings&)>& measure) {
   const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
   const Binding binding = current_binding();
-  const ThreadPlan threads = plan_threads(call.threads, binding, topology.node);
+  const ThreadPlan threads = plan_threads(wanted_threads, binding, topology.node);
   const std::string over = oversubscription(threads, world);
   if (!over.empty()) std::cerr << "WARNING: " << base::printable(over) << '\n';
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock, &world.activity());
-  const Surroundings around{world, topology, telemetry, threads.threads};
   const Accounting accounting = world.account_to(telemetry);
-  Json result = bench(call.options, around);
-  const Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
+  Json result = measure({world, topology, telemetry, threads.threads});
+  Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
+  if (world.rank() == 0) result["provenance"] = std::move(provenance);
+  return result;
+}
+
+ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
+                   const Communicator& world) {
+  Json result = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
+    return bench(call.options, around);
+  });
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (call.json.empty()) {
+    result.erase("provenance");
     print_facts(result, std::cout);
-    return ExitCode::kSuccess;
+  } else {
+    write_document(result, call.json, std::cout);
   }
-  result["provenance"] = provenance;
-  write_document(result, call.json, std::cout);
+  return ExitCode::kSuccess;
+}
+
+ExitCode run_machine_bench(const DeclaredMachineBench& bench, const BenchCall& call,
+                           const CommandParts& parts, const Communicator& world) {
+  std::ostream& table = call.json == "-" ? std::cerr : std::cout;
+  const Json result = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
+    return bench.measure(around, table);
+  });
+  on_rank_0(world, [&] {
+    if (!call.json.empty()) write_document(result, call.json, std::cout);
+  });
+  const Json& failure = result.at("failure");
+  if (failure.is_string()) throw AgreedError(ExitCode::kSystem, failure.get<std::string>());
   return ExitCode::kSuccess;
 }
 
 base::Command bench_command(const Parts& parts) {
   base::Command command;
   command.name = "bench";
-  command.summary = "a short timed training on data in memory: samples/s, FLOP/s, breakdown";
+  command.summary =
+      "a short timed training on data in memory: samples/s, FLOP/s, breakdown; or the exchanges "
+      "between ranks";
   command.example = "trainmark bench resnet50 --batch 32 --threads 2 --steps 10 --json -";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) {
     const auto call = std::make_shared<BenchCall>();
     declare_bench_options(app, *call);
-    return declare_workloads(
-        app, parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Declared {
-          if (entry.declare_bench == nullptr) return {};
-          one.footer(
-              fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
-          declare_bench_options(one, *call);
-          const Bench bench = entry.declare_bench(one);
-          return {[bench, call, parts](Communicator* world) {
-                    return run_bench(bench, *call, *parts, *world);
-                  },
-                  [call, &one] { require_bench_files(*call, one); }};
-        });
+    Subcommands benches(app);
+    benches.add_workloads(parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Declared {
+      if (entry.declare_bench == nullptr) return {};
+      one.footer(fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
+      declare_bench_options(one, *call);
+      const Bench bench = entry.declare_bench(one);
+      return {[bench, call, parts](Communicator* world) {
+                return run_bench(bench, *call, *parts, *world);
+              },
+              [call, &one] { require_bench_files(*call, one); }};
+    });
+    std::vector<std::string> others;
+    for (const MachineBench& entry : parts->machine_benches) {
+      others.emplace_back(entry.name);
+      benches.add(entry.name, entry.summary, [&](CLI::App& one) -> Declared {
+        one.footer(fmt::format("Example:\n  mpirun -n 2 trainmark bench {} {}", entry.name,
+                               entry.example));
+        declare_machine_options(one, *call);
+        const DeclaredMachineBench bench = entry.declare(one);
+        return {[bench, call, parts](Communicator* world) {
+                  return run_machine_bench(bench, *call, *parts, *world);
+                },
+                [&app, &one, bench, call] {
+                  refuse_unused(app, one);
+                  base::require_files({{"--json", call->json}});
+                  bench.check();
+                }};
+      });
+    }
+    return benches.action(parts, others);
   };
   return command;
 }
@@ -211,11 +291,13 @@ base::Command generate_command(const Parts& parts) {
   command.summary = "write a learnable synthetic dataset in a workload's on-disk format";
   command.example = "trainmark generate resnet50 build/data";
   command.declare = [parts](CLI::App& app) {
-    return declare_workloads(app, parts, [](CLI::App& one, const WorkloadEntry& entry) -> Declared {
+    Subcommands workloads(app);
+    workloads.add_workloads(parts, [](CLI::App& one, const WorkloadEntry& entry) -> Declared {
       if (entry.declare_generate == nullptr) return {};
       one.footer(fmt::format("Example:\n  trainmark generate {0} build/{0}", entry.name));
       return {[generate = entry.declare_generate(one)](Communicator*) { return generate(); }, {}};
     });
+    return workloads.action(parts, {});
   };
   return command;
 }

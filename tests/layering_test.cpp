@@ -30,9 +30,9 @@ std::string room_of(const std::string& path) {
   const bool nested = parts.size() > 2;
   static const Rooms deep = {
       "runner/mllog/rules",    "workloads/nn/layers",       "workloads/nn/products",
-      "workloads/nn/executor", "workloads/parallel/hybrid", "analysis/report/csv",
-      "analysis/report/html",  "analysis/report/json",      "analysis/report/svg",
-      "analysis/report/text",  "analysis/report/xml"};
+      "workloads/nn/executor", "workloads/parallel/hybrid", "workloads/parallel/exchange_bench",
+      "analysis/report/csv",   "analysis/report/html",      "analysis/report/json",
+      "analysis/report/svg",   "analysis/report/text",      "analysis/report/xml"};
   if (parts.size() > 3 && deep.contains(parts[0] + "/" + parts[1] + "/" + parts[2])) {
     return parts[0] + "/" + parts[1] + "/" + parts[2];
   }
@@ -110,6 +110,8 @@ Rooms visible_from(const std::string& room) {
         "workloads/nn/products", "runner/base"}},
       {"workloads/parallel", below_parallel()},
       {"workloads/parallel/hybrid", with(below_parallel(), {"workloads/parallel"})},
+      {"workloads/parallel/exchange_bench",
+       with(below_parallel(), {"workloads/parallel", "runner/doctor"})},
       {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/audit", {"analysis", "runner/base", "runner/mllog", "runner/telemetry"}},

@@ -11,6 +11,7 @@
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
+#include "workloads/parallel/exchange_bench/bench.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
@@ -49,5 +50,7 @@ std::vector<runner::WorkloadEntry> registry() {
            .declare_generate = deepcam::declare_generate,
            .draw = deepcam::draw_masks}};
 }
+
+std::vector<runner::MachineBench> machine_benches() { return {exchange_bench::bench()}; }
 
 }  // namespace workloads

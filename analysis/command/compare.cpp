@@ -5,16 +5,20 @@
 
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "analysis/command/outputs.h"
 #include "analysis/comparison/bench_result.h"
+#include "analysis/comparison/exchange_result.h"
 #include "analysis/findings/compared.h"
 #include "analysis/report/csv/compare.h"
 #include "analysis/report/json/bench.h"
 #include "analysis/report/json/compare.h"
+#include "analysis/report/json/exchange.h"
 #include "analysis/report/json/schema.h"
 #include "analysis/report/text/bench.h"
 #include "analysis/report/text/compare.h"
+#include "analysis/report/text/exchange.h"
 #include "analysis/side_files.h"
 #include "runner/base/input_file.h"
 #include "runner/base/printable.h"
@@ -24,21 +28,51 @@ namespace {
 
 using base::ExitCode;
 using comparison::BenchResult;
+using comparison::ExchangeResult;
 
-BenchResult read(const std::string& file) {
+std::string read(const std::string& file) {
   std::string problem;
-  const auto text = read_side_text(file, problem);
+  auto text = read_side_text(file, problem);
   if (!text) throw base::SystemError(file + ": " + problem);
-  return comparison::parse_bench(*text, file);
+  return std::move(*text);
 }
 
 struct Texts {
   std::string text, json, csv, markdown;
 };
 
+/// `texts`: of the files, in order.
+Texts compare_exchange_files(const CompareOptions& options, const std::vector<std::string>& texts) {
+  std::vector<ExchangeResult> results;
+  std::vector<comparison::ExchangeComparison> comparisons;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    results.push_back(comparison::parse_exchange(texts[i], options.paths[i]));
+    if (i == 0) continue;
+    comparisons.push_back(
+        comparison::compare_exchanges(results.front(), results.back(), options.seed));
+  }
+  return {report::exchange_compare_text(results, comparisons),
+          report::exchange_compare_json_text(results, comparisons), "", ""};
+}
+
 Texts compare_bench_files(const CompareOptions& options) {
+  std::vector<std::string> texts;
+  std::optional<std::string> exchange, training;
+  for (const std::string& path : options.paths) {
+    texts.push_back(read(path));
+    (comparison::is_exchange_result(texts.back(), path) ? exchange : training) = path;
+  }
+  if (exchange && training) {
+    throw base::ConfigError(
+        fmt::format("compare: expected results of one bench, got {} of bench exchange and {} of "
+                    "another",
+                    *exchange, *training));
+  }
+  if (exchange) return compare_exchange_files(options, texts);
   std::vector<BenchResult> results;
-  for (const std::string& path : options.paths) results.push_back(read(path));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    results.push_back(comparison::parse_bench(texts[i], options.paths[i]));
+  }
   const auto comparisons = comparison::compare_benches(results, options.seed);
   return {report::bench_compare_text(results, comparisons),
           report::bench_compare_json_text(results, comparisons), "", ""};

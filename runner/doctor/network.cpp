@@ -10,6 +10,7 @@
 
 #include "runner/base/clock.h"
 #include "runner/clock_offsets.h"
+#include "runner/exact_terms.h"
 
 namespace doctor {
 namespace {
@@ -73,7 +74,7 @@ std::vector<double> to_the_right(const Communicator& leaders, std::span<std::byt
   return found;
 }
 
-std::vector<Link> measure_links(const Communicator& leaders) {
+std::vector<Link> links_between(const Communicator& leaders) {
   std::vector<std::byte> bytes(kGradientPiece);
   const std::vector<double> latencies =
       to_the_right(leaders, std::span(bytes).first(kSmall), kSmallMessageRepetitions);
@@ -132,19 +133,14 @@ std::vector<Collective> measure_rings(const Communicator& leaders) {
   return rings;
 }
 
-/// Sums integers that floats represent exactly, so that the result does not depend on the order.
 bool sum_is_exact(const Communicator& world, std::span<float> data) {
-  const auto term = [](int rank, std::size_t i) {
-    return static_cast<float>((static_cast<std::size_t>(rank) + i) % 8);
-  };
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = term(world.rank(), i);
-  world.allreduce_sum(data);
-  std::array<float, 8> expected{};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    for (int rank = 0; rank < world.size(); ++rank) expected[i] += term(rank, i);
-  }
+  const runner::ExactTerms terms(world.size());
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (data[i] != expected[i % expected.size()]) return false;
+    data[i] = runner::ExactTerms::of(world.rank(), i);
+  }
+  world.allreduce_sum(data);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] != terms.sum(i)) return false;
   }
   return true;
 }
@@ -169,6 +165,15 @@ std::vector<Collective> measure_sums(const Communicator& world, std::int64_t gra
   return sums;
 }
 
+/// Collective. Calls `work` on the first rank of each of several nodes, while the others wait.
+void among_leaders(const Communicator& world, const Topology& topology,
+                   const std::function<void(const Communicator& leaders)>& work) {
+  if (topology.node_count == 1) return;
+  const Communicator leaders = world.split(topology.is_node_leader() ? 0 : -1, world.rank());
+  if (topology.is_node_leader()) work(leaders);
+  world.barrier();
+}
+
 /// A clock whose steady_ns() is the calendar time.
 class Calendar final : public base::Clock {
  public:
@@ -182,17 +187,20 @@ class Calendar final : public base::Clock {
 
 }  // namespace
 
+std::vector<Link> measure_links(const Communicator& world, const Topology& topology) {
+  std::vector<Link> links;
+  among_leaders(world, topology,
+                [&](const Communicator& leaders) { links = links_between(leaders); });
+  return links;
+}
+
 NetworkTimes measure_network(const Communicator& world, const Topology& topology,
                              std::int64_t gradient_bytes) {
   NetworkTimes times;
-  if (topology.node_count > 1) {
-    const Communicator leaders = world.split(topology.is_node_leader() ? 0 : -1, world.rank());
-    if (topology.is_node_leader()) {
-      times.links = measure_links(leaders);
-      times.rings = measure_rings(leaders);
-    }
-    world.barrier();
-  }
+  among_leaders(world, topology, [&](const Communicator& leaders) {
+    times.links = links_between(leaders);
+    times.rings = measure_rings(leaders);
+  });
   if (world.size() > 1) times.sums = measure_sums(world, gradient_bytes);
   return times;
 }

@@ -26,6 +26,10 @@ struct NetworkTimes {
   std::vector<Collective> rings, sums;
 };
 
+/// Collective. The links between the nodes' first ranks, one after another. On rank 0, else empty.
+std::vector<Link> measure_links(const runner::Communicator& world,
+                                const runner::Topology& topology);
+
 /// Collective. `gradient_bytes`: size of all gradients, 0 if unknown; they are summed in pieces, at
 /// most 64 MiB in total. Skips larger messages once one takes a second. Complete on rank 0.
 NetworkTimes measure_network(const runner::Communicator& world, const runner::Topology& topology,

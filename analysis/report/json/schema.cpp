@@ -251,6 +251,29 @@ Json bench_document() {
                  {"definitions", map_of(text())}});
 }
 
+Json exchange_document() {
+  const Json row = object({{"operation", text()},
+                           {"bytes", count()},
+                           {"side", one_of({"training", "mpi"})},
+                           {"first_s", any_number()},
+                           {"second_s", any_number()},
+                           {"first_busbw_bytes_per_s", any_number()},
+                           {"second_busbw_bytes_per_s", any_number()},
+                           {"ratio", any_number()},
+                           {"p_value", nullable(any_number())},
+                           {"distinguishable", truth()}});
+  const Json comparison = object({{"file", text()},
+                                  {"rows", list(row)},
+                                  {"only_first", count()},
+                                  {"only_second", count()},
+                                  {"differences", list(text())}});
+  return object({{"schema", {{"const", kCompareSchema}}},
+                 {"kind", {{"const", "exchange"}}},
+                 {"results", list(object({{"file", text()}, {"rows", count()}}))},
+                 {"comparisons", list(comparison)},
+                 {"definitions", map_of(text())}});
+}
+
 }  // namespace
 
 std::string report_schema_text() {
@@ -268,7 +291,8 @@ std::string report_schema_text() {
 
 std::string compare_schema_text() {
   const Json schema =
-      document("trainmark compare --json", {{"oneOf", {runs_document(), bench_document()}}});
+      document("trainmark compare --json",
+               {{"oneOf", {runs_document(), bench_document(), exchange_document()}}});
   return base::json_text(schema);
 }
 

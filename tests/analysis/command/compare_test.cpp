@@ -101,6 +101,30 @@ TEST_F(Compare, TellsLayersOfBothBenchResults) {
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }), HasSubstr("/layers: must"));
 }
 
+TEST_F(Compare, ReadsResultsOfBenchExchange) {
+  const auto exchange = [&](const std::string& name, const std::vector<double>& times) {
+    const json side = {{"time_s", {{"times", times}}}, {"busbw_bytes_per_s", 1e9}};
+    const json row = {
+        {"operation", "alltoall"}, {"bytes", 4096}, {"training", side}, {"mpi", side}};
+    const json result = {{"kind", "exchange"}, {"ranks", 2}, {"rows", json::array({row})}};
+    return folder_.write(name, result.dump());
+  };
+  options_.paths = {exchange("a.json", {2e-3, 2.1e-3, 2.2e-3, 2e-3, 2.1e-3}),
+                    exchange("b.json", {1e-3, 1.1e-3, 1.2e-3, 1e-3, 1.1e-3})};
+  EXPECT_THAT(run(), AllOf(HasSubstr("alltoall                 4096 mpi            2100.00      "
+                                     "1100.00    1.909    0.016  faster"),
+                           HasSubstr(" training ")));
+  options_.json = "-";
+  json document = json::parse(run());
+  EXPECT_EQ(schema_check::fault(analysis::report::compare_schema_text(), document), "");
+  EXPECT_EQ(document["comparisons"][0]["rows"].size(), 2u);
+  document["comparisons"][0]["rows"][0]["side"] = "nccl";
+  EXPECT_NE(schema_check::fault(analysis::report::compare_schema_text(), document), "");
+  options_.paths[1] = write("c.json", {1, 1, 1});
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("expected results of one bench"));
+}
+
 class CompareLogs : public Compare {
  protected:
   /// Writes `runs` runs to a folder; run i takes `more_s` + 0.1 i seconds longer than a clean one.
