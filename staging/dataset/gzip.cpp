@@ -14,6 +14,8 @@ namespace dataset {
 namespace {
 
 constexpr int kGzipOnly = MAX_WBITS + 16;
+/// The most that deflate expands to. Source: "Maximum Compression Factor", zlib.net/zlib_tech.html.
+constexpr std::size_t kMostRatio = 1032;
 
 /// Limits a size to what zlib's 32-bit counts can hold; longer data are passed in several calls.
 uInt piece_of(std::size_t bytes) {
@@ -40,7 +42,10 @@ class GzipExpander {
   GzipExpander& operator=(const GzipExpander&) = delete;
 
   void expand() {
-    if (const auto stated = stated_by_gzip(file_)) out_.reserve(*stated);
+    // A damaged statement must not take memory that the file could not fill.
+    if (const auto stated = stated_by_gzip(file_)) {
+      out_.reserve(std::min<std::size_t>(*stated, kMostRatio * file_.size()));
+    }
     for (;;) {
       const int status = step();
       if (status == Z_STREAM_END) {

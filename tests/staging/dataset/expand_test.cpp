@@ -13,6 +13,7 @@
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/compressed.h"
+#include "staging/dataset/expanded_bytes.h"
 #include "staging/dataset/file.h"
 
 namespace dataset {
@@ -161,6 +162,16 @@ TEST_P(Expand, FillsMemoryOfTheSizeThatIsStated) {
   for (std::size_t bytes = 0; bytes < file.size(); bytes += bytes < 40 ? 1 : 997) {
     stated_bytes(std::span(file).first(bytes), kRoomy);  // reads nothing beyond
   }
+}
+
+TEST(Gzip, TakesNoMemoryForAStatementThatItsBytesCannotFill) {
+  Bytes file = gzip(noisy(300));
+  file.resize(file.size() / 2);
+  for (std::size_t i = file.size() - 4; i < file.size(); ++i) file[i] = std::byte{0x3f};  // 1 GiB
+  const std::string name = "a";
+  ExpandedBytes out(std::int64_t{1} << 40, name);
+  EXPECT_THROW(expand_gzip(file, out), base::DataError);
+  EXPECT_LT(out.memory().size(), std::size_t{1} << 20);
 }
 
 TEST(Compression, IsRecognisedByTheFirstBytes) {
