@@ -22,8 +22,8 @@ import tempfile
 USAGE = 2
 SECONDS = 4.0  # a usage error shows at once
 PROGRAMS = ("trainmark", "build/release/trainmark", "build/check/trainmark", "build/analysis/trainmark")
-#: Usage errors that are not the command's: a file that an earlier step makes, an instruction set that this CPU lacks.
-NOT_HERE = re.compile(r"\.json: (cannot open|cannot be read|expected a regular file)|expected a CPU with ")
+#: Usage errors that are not the command's: a file that an earlier step makes, an instruction set that this CPU lacks, ranks.
+NOT_HERE = re.compile(r"\.json: (cannot open|cannot be read|expected a regular file)|expected a CPU with |expected at least 2 ranks")
 PLACEHOLDER = re.compile(r"^[A-Z_]{2,}(\.{3})?$|\.\.\.")  # FILE, NAME, "..."
 
 
