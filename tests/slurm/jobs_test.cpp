@@ -89,9 +89,10 @@ class ResNetJob : public OnCluster<outside::SmallRun> {
     return config;
   }
   /// Enough steps for signals to arrive in the middle.
-  json long_config() const {
+  json long_config(int epochs) const {
     json config = this->config();
-    config["epochs"] = 120;  // seconds, also on a fast machine: signals must find it at work
+    config["epochs"] =
+        epochs;  // many seconds, also on a fast machine: signals must find it at work
     return config;
   }
 };
@@ -131,9 +132,9 @@ TEST_F(ResNetJob, EndsBeforeTheRunWhereTheConfigurationCannotBeRun) {
 TEST_F(ResNetJob, IsQueuedAgainBeforeItsLimitAndEndsWithTheBitsOfOneThatWasNot) {
   // On the same number of nodes: ranks that share memory sum in another order.
   const std::string whole =
-      submit(saved(long_config()), "--nodes 4 --set results.system=whole", TRAINMARK, "whole");
+      submit(saved(long_config(120)), "--nodes 4 --set results.system=whole", TRAINMARK, "whole");
   expect_end(whole, "FAILED", 6);
-  const std::string job = submit(saved(long_config()), "--nodes 4");
+  const std::string job = submit(saved(long_config(120)), "--nodes 4");
   signal_when(job, "USR1", result("1.txt"), "eval_accuracy");
   expect_end(job, "FAILED", 6);
   EXPECT_EQ(job_state(job)["restarts"], 1);
@@ -145,7 +146,7 @@ TEST_F(ResNetJob, IsQueuedAgainBeforeItsLimitAndEndsWithTheBitsOfOneThatWasNot) 
 }
 
 TEST_F(ResNetJob, EndsWhenAskedToAndAnotherJobGoesOn) {
-  const std::string job = submit(saved(long_config()), "--nodes 2");
+  const std::string job = submit(saved(long_config(600)), "--nodes 2");
   signal_when(job, "USR2", result("1.txt"), "eval_accuracy");
   expect_end(job, "FAILED", 7);
   EXPECT_EQ(job_state(job)["restarts"], 0);
