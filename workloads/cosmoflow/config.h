@@ -33,6 +33,7 @@ struct Config : parallel::UpdateKeys {
   cache::CacheConfig cache;
   nn::ScheduleConfig schedule;
   nn::Arithmetic arithmetic;
+  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
   bool chooses_split = false;     ///< the split is chosen by choose_split()

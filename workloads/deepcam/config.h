@@ -29,6 +29,7 @@ struct Config : parallel::UpdateKeys {
   nn::ScheduleConfig schedule;
   std::int64_t bn_group_ranks = 1;  ///< consecutive ranks that share statistics
   nn::Arithmetic arithmetic;
+  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;

@@ -24,6 +24,7 @@ struct Config {
   parallel::EmbeddingConfig embeddings;
   std::int64_t global_batch_size = 0;
   nn::Arithmetic arithmetic;
+  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
   std::int64_t epochs = 0;
 };
 

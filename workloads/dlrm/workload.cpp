@@ -39,6 +39,7 @@ parallel::DataParallelConfig dense_config(const Config& config) {
   dense.global_batch = config.global_batch_size;
   dense.instruction_set = base::usable_instruction_set();
   dense.arithmetic = config.arithmetic;
+  dense.gradient_payload = config.gradient_payload;
   return dense;
 }
 

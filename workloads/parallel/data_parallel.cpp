@@ -60,6 +60,9 @@ runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSp
   runner::Disclosure facts;
   facts.linear = nn::logged_name(config.arithmetic.precision);
   if (config.ranks_per_sample > 1) facts.communication = facts.linear;
+  if (config.gradient_payload == nn::Precision::kBf16) {
+    facts.communication = nn::logged_name(nn::Precision::kBf16);
+  }
   facts.context_ranks = config.ranks_per_sample;
   for (const nn::PassSlice& slice : split.slices) {
     facts.micro_batch_size = std::max(facts.micro_batch_size, slice.count);
@@ -166,8 +169,9 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
     traced_layers_ = std::make_unique<TracedLayers>(telemetry);
     executor_->set_layer_listener(*traced_layers_);
   }
-  gradient_exchange_ =
-      std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all());
+  gradient_exchange_ = std::make_unique<GradientExchange>(
+      world, node, telemetry, memory_->blocks_of_all(), 0,
+      GradientPayload{config.gradient_payload, config.instruction_set});
 }
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {

@@ -34,6 +34,8 @@ struct DataParallelConfig {
   /// Number of consecutive ranks that split each sample among them.
   std::int64_t ranks_per_sample = 1;
   nn::VolumeExchange* volumes = nullptr;  ///< between those ranks; outlives the replica
+  nn::Precision gradient_payload =
+      nn::Precision::kF32;  ///< in which gradients travel between nodes
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
@@ -54,8 +56,8 @@ struct BatchSplit {
 /// more than kMostPassSamples for each group.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
 inline constexpr std::int64_t kMostPassSamples = std::int64_t{1} << 18;
-/// The log's facts about a model that every rank replicates: gradients are sent as floats, and
-/// parts of samples in the precision of the activations.
+/// The log's facts about a model that every rank replicates: gradients are sent in their payload,
+/// and parts of samples in the precision of the activations.
 runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split);
 /// Options of the executor on `rank`; the caller sets `memory` and `plan_only`.
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,

@@ -28,6 +28,8 @@ constexpr std::int64_t kProgressBytes = 128;
 /// between polls: where ranks share a CPU, the awaited rank needs it.
 constexpr int kLooksWithoutPause = 1000;
 constexpr std::chrono::microseconds kPause(50);
+/// Name in the trace.
+constexpr const char* kBetweenNodes = "gradients between nodes";
 /// Floats added up at a time, which fit the L1 cache.
 constexpr std::int64_t kBlock = 2048;
 
@@ -44,7 +46,7 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
                                    const runner::Communicator& node,
                                    telemetry::Telemetry& telemetry,
                                    std::vector<std::span<float>> gradients,
-                                   std::int64_t piece_floats)
+                                   std::int64_t piece_floats, GradientPayload payload)
     : telemetry_(telemetry),
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
@@ -62,6 +64,15 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
     progress_.push_back(
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
+  if (payload.precision == nn::Precision::kF32 || across_->size() == 1) return;
+  const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
+  std::vector<std::span<float>> pieces;
+  for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
+    const std::int64_t count = std::min(piece_floats_, floats_ - at);
+    pieces.push_back(own.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+  }
+  narrow_sums_.emplace(*across_, pieces, nn::kernels(payload.instruction_set), telemetry_,
+                       kBetweenNodes);
 }
 
 void GradientExchange::begin() {
@@ -109,14 +120,24 @@ void GradientExchange::start_ready() {
     if (!all_have(end)) return;
     begin_on_node();
     add_up(next_, end);
-    if (across_->size() > 1) {
-      const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
-      across_nodes_.add("gradients between nodes", across_->start_allreduce_sum(own.subspan(
-                                                       static_cast<std::size_t>(next_),
-                                                       static_cast<std::size_t>(end - next_))));
-    }
+    if (across_->size() > 1) start_between_nodes(next_, end);
     next_ += piece_floats_ * owners_;
   }
+}
+
+void GradientExchange::start_between_nodes(std::int64_t begin, std::int64_t end) {
+  if (narrow_sums_) {
+    return narrow_sums_->begin(static_cast<std::size_t>(begin / (piece_floats_ * owners_)));
+  }
+  const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
+  across_nodes_.add(kBetweenNodes,
+                    across_->start_allreduce_sum(own.subspan(
+                        static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))));
+}
+
+bool GradientExchange::test_between_nodes() {
+  const bool is_done = across_nodes_.test();
+  return narrow_sums_ ? narrow_sums_->test() : is_done;
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
@@ -124,7 +145,7 @@ void GradientExchange::gradients_ready(std::int64_t floats) {
   const Scope scope(telemetry_, Subsystem::kExchange);
   announce(floats);
   start_ready();
-  across_nodes_.test();
+  test_between_nodes();
 }
 
 void GradientExchange::finish() {
@@ -136,7 +157,7 @@ void GradientExchange::finish() {
     const base::Activity::Waiting waiting(across_->activity(), "gradients of the node's ranks");
     int looks = 0;
     for (start_ready(); next_ < floats_; start_ready()) {
-      across_nodes_.test();
+      test_between_nodes();
       if (++looks < kLooksWithoutPause) {
         std::this_thread::yield();
       } else {
@@ -149,6 +170,10 @@ void GradientExchange::finish() {
     on_node_.reset();
   }
   across_nodes_.wait_all();
+  if (narrow_sums_) {
+    const base::Activity::Waiting waiting(across_->activity(), kBetweenNodes);
+    while (!test_between_nodes()) std::this_thread::yield();
+  }
   earlier_ += floats_;
 }
 

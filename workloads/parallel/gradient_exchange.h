@@ -12,9 +12,17 @@
 #include "runner/shared_memory.h"
 #include "runner/telemetry/telemetry.h"
 #include "workloads/nn/executor/executor.h"
+#include "workloads/nn/precision.h"
+#include "workloads/parallel/narrow_sum.h"
 #include "workloads/parallel/transfer.h"
 
 namespace parallel {
+
+/// How gradients travel between nodes.
+struct GradientPayload {
+  nn::Precision precision = nn::Precision::kF32;
+  base::InstructionSet instruction_set = base::InstructionSet::kBaseline;  ///< that rounds them
+};
 
 /// One step: begin(), the backward pass with this as listener, finish(). The gradient block is cut
 /// into pieces of fixed size, regardless of tensors. Each piece has one owner on every node. As
@@ -22,6 +30,7 @@ namespace parallel {
 /// order, and then exchanges the sum with the piece's owners on other nodes. After finish() each
 /// owner's gradient block holds the sums over all ranks in the pieces it owns, with the same bits
 /// on every node; its other pieces are unspecified. Records its time in the telemetry.
+/// Between nodes values travel as floats, or as bfloat16 (narrow_sum.h).
 /// Source: exchange of buckets overlapped with the backward pass, and updates divided among the
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
@@ -31,7 +40,7 @@ class GradientExchange final : public nn::PassListener {
   /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
   GradientExchange(const runner::Communicator& world, const runner::Communicator& node,
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
-                   std::int64_t piece_floats = 0);
+                   std::int64_t piece_floats = 0, GradientPayload payload = {});
   void begin();
   void gradients_ready(std::int64_t floats) override;
   /// Collective. Completes the exchange; this wait is the step's exposed exchange time.
@@ -53,6 +62,9 @@ class GradientExchange final : public nn::PassListener {
   void begin_on_node();
   void start_ready();
   void add_up(std::int64_t begin, std::int64_t end);
+  void start_between_nodes(std::int64_t begin, std::int64_t end);
+  /// Goes on with the sums between nodes; returns whether none is under way.
+  bool test_between_nodes();
 
   telemetry::Telemetry& telemetry_;
   std::vector<std::span<float>> gradients_;
@@ -67,6 +79,7 @@ class GradientExchange final : public nn::PassListener {
   /// Spans the sums within the node, from the first piece to the last; empty if the rank is alone
   /// on its node.
   std::optional<telemetry::TracedTransfer> on_node_;
+  std::optional<NarrowSums> narrow_sums_;  ///< of this rank's pieces, if they travel as bfloat16
   Transfer across_nodes_;  ///< last member: its requests must end before their buffers do
 };
 

@@ -96,11 +96,17 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
   runner::MemoryNeeds::Parts rank = {
       {"activations and scratch", bytes.at("activations and scratch")},
       {"gradients", bytes.at("gradients")}};
-  // Two of as many chunks as there are nodes, of what a rank sums (runner::RingSum); of two nodes
-  // one.
   const std::int64_t nodes = place.ranks / place.node_ranks;
   const std::int64_t summed = bytes.at("gradients") / place.node_ranks;
-  if (nodes > 1) rank["sums between nodes"] = summed * (nodes > 2 ? 2 : 1) / nodes;
+  if (nodes > 1 && training.gradient_payload == nn::Precision::kF32) {
+    // Two of as many chunks as there are nodes, of what a rank sums (runner::RingSum); of two nodes
+    // one.
+    rank["sums between nodes"] = summed * (nodes > 2 ? 2 : 1) / nodes;
+  } else if (nodes > 1) {
+    // What is sent and what is received, in half of the bytes each, and the own part widened
+    // (NarrowSum).
+    rank["sums between nodes"] = summed + summed / nodes;
+  }
   return {rank,
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},

@@ -90,6 +90,11 @@ nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training) 
   return arithmetic;
 }
 
+nn::Precision parse_gradient_payload(const base::ObjectReader& training) {
+  return training.choice("gradient_payload", nn::Precision::kF32, precisions(),
+                         "in which gradients travel between nodes; they are summed as f32");
+}
+
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback) {
   return training.choice(
       "recompute", fallback, recomputes(),

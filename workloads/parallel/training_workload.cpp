@@ -190,7 +190,13 @@ std::int64_t TrainingWorkload::state_bytes() const {
 
 runner::StepCost TrainingWorkload::step_cost() const {
   const auto rank = static_cast<std::size_t>(around_.world.rank());
-  return parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
+  runner::StepCost cost =
+      parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
+  if (around_.topology.node_count > 1) {
+    cost.exchange_bytes = cost.exchange_bytes * nn::bytes_of(training_.gradient_payload) /
+                          static_cast<std::int64_t>(sizeof(float));
+  }
+  return cost;
 }
 
 }  // namespace parallel

@@ -38,6 +38,7 @@ struct TrainingConfig : parallel::UpdateKeys {
   std::int64_t bn_group_samples = 32;
   double label_smoothing = 0.0;
   nn::Arithmetic arithmetic;
+  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
   nn::Recompute recompute = nn::Recompute::kNormalizations;
 };
 

@@ -25,13 +25,15 @@ namespace resnet50 {
 namespace {
 
 parallel::DataParallelConfig data_parallel_config(const Config& config) {
-  return {config.training.global_batch_size,
-          config.training.gradient_accumulation_steps,
-          config.training.bn_group_samples,
-          base::usable_instruction_set(),
-          nn::Mode::kTraining,
-          config.training.arithmetic,
-          config.training.recompute};
+  parallel::DataParallelConfig parallel;
+  parallel.global_batch = config.training.global_batch_size;
+  parallel.accumulation = config.training.gradient_accumulation_steps;
+  parallel.bn_group_size = config.training.bn_group_samples;
+  parallel.instruction_set = base::usable_instruction_set();
+  parallel.arithmetic = config.training.arithmetic;
+  parallel.recompute = config.training.recompute;
+  parallel.gradient_payload = config.training.gradient_payload;
+  return parallel;
 }
 
 std::unique_ptr<nn::Optimizer> make_optimizer(const runner::RunConfig& run) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "telemetry_account.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
@@ -348,6 +349,36 @@ TEST(DataParallel, CutsABatchUnevenly) {
   many.step(0.0);
   one.step(0.0);
   EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
+}
+
+/// Bfloat16 has these numbers and their sums exactly.
+TEST_P(Nodes, SumPiecesThatTravelAsBfloat16) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator node = nodes_of(world);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  for (const std::int64_t piece : {1, 7, 100, 5000}) {
+    parallel::NodeMemory memory(node);
+    const std::span<float> gradients = memory.own_block(1000);
+    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece,
+                                        {nn::Precision::kBf16, base::usable_instruction_set()});
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        gradients[i] = static_cast<float>((i + static_cast<std::size_t>(step)) % 9);
+      }
+      exchange.begin();
+      exchange.gradients_ready(350);
+      exchange.gradients_ready(999);
+      exchange.finish();
+      memory.publish();
+      const std::vector<float> sums = exchange.sums();
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        ASSERT_EQ(sums[i], static_cast<float>((i + static_cast<std::size_t>(step)) % 9) *
+                               static_cast<float>(world.size()));
+      }
+      memory.publish();
+    }
+  }
 }
 
 TEST_P(Nodes, SumPiecesOfAnySize) {

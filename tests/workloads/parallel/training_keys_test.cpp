@@ -159,5 +159,17 @@ TEST(TrainingKeys, NameAFileOfMethodsWhereThereAreConvolutions) {
   EXPECT_TRUE(parsed(json::object(), parse_convolution_arithmetic).methods.empty());
 }
 
+TEST(GradientPayload, IsF32UnlessTold) {
+  const auto payload = [](const json& section) {
+    return parsed(section, [](const base::ObjectReader& in) { return parse_gradient_payload(in); });
+  };
+  EXPECT_EQ(payload(json::object()), nn::Precision::kF32);
+  EXPECT_EQ(payload({{"gradient_payload", "bf16"}}), nn::Precision::kBf16);
+  EXPECT_THAT(refusal([&] {
+                payload({{"gradient_payload", "int8"}});
+              }),
+              testing::HasSubstr("gradient_payload"));
+}
+
 }  // namespace
 }  // namespace parallel
