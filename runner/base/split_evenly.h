@@ -9,8 +9,7 @@ namespace base {
 
 /// The half-open range of part `part` when `total` items are split into `parts` contiguous parts
 /// whose sizes differ by at most one, the longer ones first.
-constexpr std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total,
-                                                             std::int64_t parts,
+constexpr std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts,
                                                              std::int64_t part) {
   const std::int64_t each = total / parts, longer = total % parts;
   const std::int64_t first = part * each + std::min(part, longer);

@@ -267,8 +267,7 @@ TEST_F(ProgramTest, NamesTheWorkloadThatLacksAnOption) {
   };
   EXPECT_EQ(refusal("bench toy --sice=5"),
             "trainmark: bench toy: --sice means nothing here; did you mean '--size'?\n");
-  EXPECT_EQ(refusal("bench --size 5 toy"),
-            "trainmark: bench: --size: must follow toy\n");
+  EXPECT_EQ(refusal("bench --size 5 toy"), "trainmark: bench: --size: must follow toy\n");
   EXPECT_EQ(refusal("bench toy still"), "trainmark: bench toy: still means nothing here\n");
   EXPECT_EQ(refusal("bench still"), "trainmark: WORKLOAD: still has no bench\n");
   EXPECT_EQ(refusal("bench"),
