@@ -11,7 +11,7 @@
 #include <span>
 
 #include "runner/base/printable.h"
-#include "runner/base/system_facts.h"
+#include "runner/node_hosts.h"
 #include "runner/together.h"
 #include "staging/hash.h"
 #include "staging/naming_host.h"
@@ -85,24 +85,6 @@ std::vector<NodeNeeds> gather_needs(const NodeNeeds& mine, const runner::Communi
     }
   }
   return nodes;
-}
-
-/// Collective. By node index.
-std::vector<std::string> gather_hosts(const runner::Communicator& world,
-                                      const runner::Topology& topology) {
-  std::string all;
-  for (const std::string& host :
-       world.gather(topology.is_node_leader() ? base::host_name() : std::string(), 0)) {
-    if (!host.empty()) all += host + '\n';
-  }
-  all = world.broadcast(all, 0);
-  std::vector<std::string> hosts;
-  for (std::size_t begin = 0, end = 0; (end = all.find('\n', begin)) != std::string::npos;
-       begin = end + 1) {
-    hosts.push_back(all.substr(begin, end - begin));
-  }
-  hosts.resize(static_cast<std::size_t>(topology.node_count));
-  return hosts;
 }
 
 void learn_room(const StagingConfig& config, const Outlook& outlook, NodeNeeds& mine) {
@@ -191,7 +173,7 @@ Survey look_around(const std::vector<Wanted>& sets, const StagingConfig& config,
     if (topology.is_node_leader()) naming_host([&] { learn_room(config, outlook, mine); });
   });
   survey.nodes = gather_needs(mine, world, topology);
-  survey.hosts = gather_hosts(world, topology);
+  survey.hosts = runner::node_hosts(world, topology);
   survey.sizes = sizes_of(survey.nodes, survey.hosts);
   survey.horizon = horizon_of(survey.nodes, config, outlook);
   return survey;
