@@ -41,41 +41,36 @@ struct Texts {
   std::string text, json, csv, markdown;
 };
 
-/// `texts`: of the files, in order.
-Texts compare_exchange_files(const CompareOptions& options, const std::vector<std::string>& texts) {
-  std::vector<ExchangeResult> results;
+Texts compare_exchanges(const std::vector<ExchangeResult>& results, std::uint64_t seed) {
   std::vector<comparison::ExchangeComparison> comparisons;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    results.push_back(comparison::parse_exchange(texts[i], options.paths[i]));
-    if (i == 0) continue;
-    comparisons.push_back(
-        comparison::compare_exchanges(results.front(), results.back(), options.seed));
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    comparisons.push_back(comparison::compare_exchanges(results.front(), results[i], seed));
   }
   return {report::exchange_compare_text(results, comparisons),
           report::exchange_compare_json_text(results, comparisons), "", ""};
 }
 
 Texts compare_bench_files(const CompareOptions& options) {
-  std::vector<std::string> texts;
-  std::optional<std::string> exchange, training;
+  std::vector<ExchangeResult> exchanges;
+  std::vector<BenchResult> trainings;
   for (const std::string& path : options.paths) {
-    texts.push_back(read(path));
-    (comparison::is_exchange_result(texts.back(), path) ? exchange : training) = path;
+    const std::string text = read(path);
+    if (auto exchange = comparison::parse_exchange(text, path)) {
+      exchanges.push_back(std::move(*exchange));
+    } else {
+      trainings.push_back(comparison::parse_bench(text, path));
+    }
   }
-  if (exchange && training) {
+  if (!exchanges.empty() && !trainings.empty()) {
     throw base::ConfigError(
         fmt::format("compare: expected results of one bench, got {} of bench exchange and {} of "
                     "another",
-                    *exchange, *training));
+                    exchanges.front().name, trainings.front().name));
   }
-  if (exchange) return compare_exchange_files(options, texts);
-  std::vector<BenchResult> results;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    results.push_back(comparison::parse_bench(texts[i], options.paths[i]));
-  }
-  const auto comparisons = comparison::compare_benches(results, options.seed);
-  return {report::bench_compare_text(results, comparisons),
-          report::bench_compare_json_text(results, comparisons), "", ""};
+  if (!exchanges.empty()) return compare_exchanges(exchanges, options.seed);
+  const auto comparisons = comparison::compare_benches(trainings, options.seed);
+  return {report::bench_compare_text(trainings, comparisons),
+          report::bench_compare_json_text(trainings, comparisons), "", ""};
 }
 
 /// Reports damaged files next to the logs, and sets `code` to kIncomplete if there are any.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/comparison/conditions.h"
 #include "runner/base/error.h"
 #include "runner/base/median.h"
 #include "runner/base/strict_json.h"
@@ -146,15 +147,7 @@ BenchComparison compare_bench(const BenchResult& first, const BenchResult& secon
   comparison.interval = interval_of(first, second, seed);
   comparison.p_value = bench_p_value(first, second, seed);
   comparison.distinguishable = comparison.p_value < kLevel;
-  for (const char* const condition : kConditions) {
-    const auto value_in = [&](const BenchResult& result) {
-      const auto found = result.conditions.find(condition);
-      return found == result.conditions.end() ? std::string("none") : found->second;
-    };
-    if (value_in(first) == value_in(second)) continue;
-    comparison.differences.push_back(
-        fmt::format("{}: {} and {}", condition, value_in(first), value_in(second)));
-  }
+  comparison.differences = differing_conditions(kConditions, first.conditions, second.conditions);
   if (!first.layers.empty() && !second.layers.empty()) {
     comparison.layers = layer_differences(first.layers, second.layers);
   }

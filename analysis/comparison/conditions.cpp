@@ -171,4 +171,19 @@ std::vector<ConditionDifference> other_differences(const Side& first, const Side
   return differences.take();
 }
 
+std::vector<std::string> differing_conditions(std::span<const char* const> names,
+                                              const std::map<std::string, std::string>& first,
+                                              const std::map<std::string, std::string>& second) {
+  const auto value_in = [](const std::map<std::string, std::string>& conditions, const char* name) {
+    const auto found = conditions.find(name);
+    return found == conditions.end() ? std::string("none") : found->second;
+  };
+  std::vector<std::string> differences;
+  for (const char* const name : names) {
+    const std::string before = value_in(first, name), now = value_in(second, name);
+    if (before != now) differences.push_back(fmt::format("{}: {} and {}", name, before, now));
+  }
+  return differences;
+}
+
 }  // namespace analysis::comparison

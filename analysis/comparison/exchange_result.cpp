@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/comparison/conditions.h"
 #include "runner/base/error.h"
 #include "runner/base/median.h"
 #include "runner/base/strict_json.h"
@@ -109,13 +110,9 @@ ExchangeDifference difference_of(const ExchangeKey& key, const ExchangeTimes& fi
 
 }  // namespace
 
-bool is_exchange_result(std::string_view text, const std::string& name) {
-  const json result = base::parse_strict_json(text, name, base::JsonComments::kRefused);
-  return member(result, "kind") == "exchange";
-}
-
-ExchangeResult parse_exchange(std::string_view text, const std::string& name) {
+std::optional<ExchangeResult> parse_exchange(std::string_view text, const std::string& name) {
   const json document = base::parse_strict_json(text, name, base::JsonComments::kRefused);
+  if (member(document, "kind") != "exchange") return std::nullopt;
   ExchangeResult result;
   result.name = name;
   const json& failure = member(document, "failure");
@@ -159,15 +156,8 @@ ExchangeComparison compare_exchanges(const ExchangeResult& first, const Exchange
   const std::int64_t both = std::ssize(comparison.rows);
   comparison.only_first = std::ssize(first.rows) - both;
   comparison.only_second = std::ssize(second.rows) - both;
-  for (const char* const condition : kExchangeConditions) {
-    const auto value_in = [&](const ExchangeResult& result) {
-      const auto found = result.conditions.find(condition);
-      return found == result.conditions.end() ? std::string("none") : found->second;
-    };
-    if (value_in(first) == value_in(second)) continue;
-    comparison.differences.push_back(
-        fmt::format("{}: {} and {}", condition, value_in(first), value_in(second)));
-  }
+  comparison.differences =
+      differing_conditions(kExchangeConditions, first.conditions, second.conditions);
   return comparison;
 }
 

@@ -34,12 +34,9 @@ struct ExchangeResult {
   std::map<std::string, std::string> conditions;  ///< ranks, nodes, threads: should be equal
 };
 
-/// Whether `text` is a JSON object of this kind. Throws DataError, naming `name`, for damaged JSON.
-bool is_exchange_result(std::string_view text, const std::string& name);
-
-/// Throws DataError, naming `name` and the member, if `text` is not such a result, or says that it
-/// cannot be trusted.
-ExchangeResult parse_exchange(std::string_view text, const std::string& name);
+/// nullopt if `text` is JSON of another kind. Throws DataError, naming `name` and the member, if it
+/// is damaged, or says that it cannot be trusted.
+std::optional<ExchangeResult> parse_exchange(std::string_view text, const std::string& name);
 
 struct ExchangeDifference {
   ExchangeKey key;

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/json/compare.h"
-#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -55,12 +54,7 @@ std::string bench_compare_json_text(const std::vector<BenchResult>& results,
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     compared.push_back(json_of(results[i + 1], comparisons[i]));
   }
-  const Json document = {{"schema", kCompareSchema},
-                         {"kind", "bench"},
-                         {"results", std::move(listed)},
-                         {"comparisons", std::move(compared)},
-                         {"definitions", bench_definitions()}};
-  return base::json_text(document);
+  return bench_document_text("bench", std::move(listed), std::move(compared), bench_definitions());
 }
 
 }  // namespace analysis::report

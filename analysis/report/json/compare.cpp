@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analysis/definitions.h"
 #include "analysis/findings/comparison_definitions.h"
@@ -156,6 +157,16 @@ std::string compare_json_text(const Compared& compared) {
                          {"groups", std::move(groups)},
                          {"left_out", std::move(left_out)},
                          {"definitions", compare_definitions()}};
+  return base::json_text(document);
+}
+
+std::string bench_document_text(const char* kind, Json results, Json comparisons,
+                                Json definitions) {
+  const Json document = {{"schema", kCompareSchema},
+                         {"kind", kind},
+                         {"results", std::move(results)},
+                         {"comparisons", std::move(comparisons)},
+                         {"definitions", std::move(definitions)}};
   return base::json_text(document);
 }
 

@@ -18,6 +18,11 @@ inline constexpr int kCompareSchema = 1;
 /// "definitions"}.
 std::string compare_json_text(const Compared& compared);
 
+/// The document of results of a bench: {"schema", "kind", "results", "comparisons", "definitions"}.
+std::string bench_document_text(const char* kind, nlohmann::ordered_json results,
+                                nlohmann::ordered_json comparisons,
+                                nlohmann::ordered_json definitions);
+
 /// Parts common to the documents of runs and of bench results. An interval that is not finite
 /// gives null.
 nlohmann::ordered_json layers_json(const std::vector<comparison::LayerDifference>& layers);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "analysis/report/json/compare.h"
-#include "runner/base/json_text.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -66,12 +65,8 @@ std::string exchange_compare_json_text(const std::vector<ExchangeResult>& result
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     compared.push_back(json_of(results[i + 1], comparisons[i]));
   }
-  const Json document = {{"schema", kCompareSchema},
-                         {"kind", "exchange"},
-                         {"results", std::move(listed)},
-                         {"comparisons", std::move(compared)},
-                         {"definitions", exchange_definitions()}};
-  return base::json_text(document);
+  return bench_document_text("exchange", std::move(listed), std::move(compared),
+                             exchange_definitions());
 }
 
 }  // namespace analysis::report

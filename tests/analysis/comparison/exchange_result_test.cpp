@@ -31,7 +31,7 @@ json document(const json& rows, int ranks = 2) {
   return {{"kind", "exchange"}, {"ranks", ranks}, {"nodes", 1}, {"rows", rows}};
 }
 
-ExchangeResult parsed(const json& document) { return parse_exchange(document.dump(), "x"); }
+ExchangeResult parsed(const json& document) { return parse_exchange(document.dump(), "x").value(); }
 
 TEST(ExchangeComparison, DividesMedianTimesOfWhatBothHave) {
   const std::vector<double> slow = {2.0, 2.2, 2.1, 2.0, 2.1}, fast = {1.0, 1.1, 1.05, 1.05, 1.0};
@@ -80,6 +80,12 @@ TEST(ExchangeComparison, NamesWhatIsWrongInAFile) {
     bad.merge_patch(patch);
     EXPECT_THAT(fault(json::array({bad})), HasSubstr(message));
   }
+}
+
+TEST(ExchangeComparison, LeavesOtherKindsToOthers) {
+  EXPECT_FALSE(parse_exchange("{}", "x").has_value());
+  EXPECT_FALSE(parse_exchange("[1]", "x").has_value());
+  EXPECT_THROW(parse_exchange("{", "x"), base::DataError);
 }
 
 TEST(ExchangeComparison, SaysWhereCallsAreTooFew) {
