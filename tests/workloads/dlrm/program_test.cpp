@@ -203,12 +203,14 @@ TEST_F(Dlrm, TrainsOnTwoRanksWhatTheMemoryOfOneRefuses) {
   object["dataset"] = {{"train", (folder_ / "large/train.bin").string()},
                        {"test", (folder_ / "large/test.bin").string()}};
   object["model"]["tables"] = rows;
-  object["model"]["embedding_width"] = 64;
-  object["model"]["bottom"] = {24, 64};
+  object["model"]["embedding_width"] = 128;
+  object["model"]["bottom"] = {24, 128};
+  // The tables take 2,000,000 KiB, half of that on each of two ranks. All else takes 300,000 KiB
+  // before them and 700,000 KiB at most; each further arena of malloc, up to one a thread, 65,536.
   const std::string limited =
-      "sh -c 'ulimit -v 1200000; exec " TRAINMARK " run " + saved(object) + "'";
+      "sh -c 'ulimit -v 2000000; exec " TRAINMARK " run " + saved(object) + "'";
   expect(shell(mpirun(1) + limited), kSystem,
-         AllOf(HasSubstr("table emb_l."), HasSubstr("125000 rows of 64 columns need 32000000"),
+         AllOf(HasSubstr("table emb_l."), HasSubstr("125000 rows of 128 columns need 64000000"),
                HasSubstr("memory")));
   EXPECT_TRUE(all_end());
   expect(shell(mpirun(2) + limited), kTargetMissed, HasSubstr("the target 1.5 was not reached"));
