@@ -15,6 +15,7 @@
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
 #include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/parallel/nodes.h"
 
 namespace {
 
@@ -193,19 +194,6 @@ TEST(DataParallel, GivesTheSameBitsAgain) {
             second.model().executor().parameters().weights_hash());
 }
 
-/// Ways to group the ranks of this machine into nodes: one node, two nodes, the first rank alone
-/// and the rest, and each rank alone, which is a plain allreduce of all gradients.
-class Nodes : public testing::TestWithParam<std::string> {
- protected:
-  runner::Communicator nodes_of(const runner::Communicator& world) const {
-    const int rank = world.rank();
-    if (GetParam() == "one") return world.split(0, rank);
-    if (GetParam() == "halves") return world.split(2 * rank < world.size() ? 0 : 1, rank);
-    if (GetParam() == "uneven") return world.split(rank == 0 ? 0 : 1, rank);
-    return world.split(rank, rank);
-  }
-};
-
 TEST_P(Nodes, ShareTheStepOfOneRank) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
@@ -264,8 +252,7 @@ TEST_P(Nodes, GiveTheSameBitsAgain) {
             second.model().executor().parameters().weights_hash());
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, testing::Values("one", "halves", "uneven", "apart"),
-                         [](const auto& layout) { return layout.param; });
+INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, kLayouts, [](const auto& layout) { return layout.param; });
 
 /// Expects the same gradients from all ranks together as from each rank alone.
 void expect_equal_steps(const runner::Communicator& world, Trial& many, Trial& one) {
@@ -349,65 +336,6 @@ TEST(DataParallel, CutsABatchUnevenly) {
   many.step(0.0);
   one.step(0.0);
   EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
-}
-
-/// Bfloat16 has these numbers and their sums exactly.
-TEST_P(Nodes, SumPiecesThatTravelAsBfloat16) {
-  const runner::Communicator world = runner::Communicator::world();
-  const runner::Communicator node = nodes_of(world);
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock);
-  for (const std::int64_t piece : {1, 7, 100, 5000}) {
-    parallel::NodeMemory memory(node);
-    const std::span<float> gradients = memory.own_block(1000);
-    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece,
-                                        {nn::Precision::kBf16, base::usable_instruction_set()});
-    for (int step = 0; step < 3; ++step) {
-      for (std::size_t i = 0; i < gradients.size(); ++i) {
-        gradients[i] = static_cast<float>((i + static_cast<std::size_t>(step)) % 9);
-      }
-      exchange.begin();
-      exchange.gradients_ready(350);
-      exchange.gradients_ready(999);
-      exchange.finish();
-      memory.publish();
-      const std::vector<float> sums = exchange.sums();
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        ASSERT_EQ(sums[i], static_cast<float>((i + static_cast<std::size_t>(step)) % 9) *
-                               static_cast<float>(world.size()));
-      }
-      memory.publish();
-    }
-  }
-}
-
-TEST_P(Nodes, SumPiecesOfAnySize) {
-  const runner::Communicator world = runner::Communicator::world();
-  const runner::Communicator node = nodes_of(world);
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock);
-  for (const std::int64_t piece : {1, 7, 100, 5000}) {
-    parallel::NodeMemory memory(node);
-    const std::span<float> gradients = memory.own_block(1000);
-    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece);
-    for (const float step : {1.0F, 2.0F, 3.0F}) {
-      for (std::size_t i = 0; i < gradients.size(); ++i)
-        gradients[i] = step * static_cast<float>(i) + static_cast<float>(world.rank());
-      exchange.begin();
-      exchange.gradients_ready(350);
-      exchange.gradients_ready(350);
-      exchange.gradients_ready(999);
-      exchange.finish();
-      memory.publish();
-      const std::vector<float> sums = exchange.sums();
-      const auto ranks = static_cast<float>(world.size());
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        ASSERT_EQ(sums[i], step * static_cast<float>(i) * ranks + ranks * (ranks - 1.0F) / 2.0F)
-            << piece;
-      }
-      memory.publish();
-    }
-  }
 }
 
 }  // namespace
