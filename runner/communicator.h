@@ -66,6 +66,8 @@ struct RankParts {
 };
 /// Contiguous parts of these sizes.
 RankParts consecutive_parts(std::vector<std::int64_t> counts);
+/// The first `bytes` bytes, for each of `ranks` ranks.
+RankParts same_part(int ranks, std::int64_t bytes);
 
 /// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive(),
 /// send_text(), receive_text(), start_shift() and abort() is collective.

@@ -132,6 +132,11 @@ RankParts consecutive_parts(std::vector<std::int64_t> counts) {
   return parts;
 }
 
+RankParts same_part(int ranks, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(ranks);
+  return {std::vector<std::int64_t>(size, bytes), std::vector<std::int64_t>(size, 0)};
+}
+
 namespace {
 
 /// Largest count of single bytes that fits MPI's int.

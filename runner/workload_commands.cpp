@@ -193,9 +193,19 @@ void require_bench_files(const BenchCall& call, const CLI::App& app) {
   }
 }
 
-/// Collective. What `measure` finds with these threads of each rank, with its provenance.
-Json measure_with(std::int64_t wanted_threads, const CommandParts& parts, const Communicator& world,
-                  const std::function<Json(const Surroundings&)>& measure) {
+struct Measured {
+  Json result, provenance;  ///< the latter on rank 0
+
+  void write(const std::string& target) {
+    result["provenance"] = std::move(provenance);
+    write_document(result, target, std::cout);
+  }
+};
+
+/// Collective. What `measure` finds with these threads of each rank.
+Measured measure_with(std::int64_t wanted_threads, const CommandParts& parts,
+                      const Communicator& world,
+                      const std::function<Json(const Surroundings&)>& measure) {
   const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
   const Binding binding = current_binding();
@@ -206,22 +216,20 @@ Json measure_with(std::int64_t wanted_threads, const CommandParts& parts, const 
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Accounting accounting = world.account_to(telemetry);
   Json result = measure({world, topology, telemetry, threads.threads});
-  Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
-  if (world.rank() == 0) result["provenance"] = std::move(provenance);
-  return result;
+  return {std::move(result),
+          gather_provenance(world, topology, binding, threads, parts.libraries())};
 }
 
 ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
                    const Communicator& world) {
-  Json result = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
+  Measured measured = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
     return bench(call.options, around);
   });
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (call.json.empty()) {
-    result.erase("provenance");
-    print_facts(result, std::cout);
+    print_facts(measured.result, std::cout);
   } else {
-    write_document(result, call.json, std::cout);
+    measured.write(call.json);
   }
   return ExitCode::kSuccess;
 }
@@ -229,13 +237,13 @@ ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts
 ExitCode run_machine_bench(const DeclaredMachineBench& bench, const BenchCall& call,
                            const CommandParts& parts, const Communicator& world) {
   std::ostream& table = call.json == "-" ? std::cerr : std::cout;
-  const Json result = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
+  Measured measured = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
     return bench.measure(around, table);
   });
   on_rank_0(world, [&] {
-    if (!call.json.empty()) write_document(result, call.json, std::cout);
+    if (!call.json.empty()) measured.write(call.json);
   });
-  const Json& failure = result.at("failure");
+  const Json& failure = measured.result.at("failure");
   if (failure.is_string()) throw AgreedError(ExitCode::kSystem, failure.get<std::string>());
   return ExitCode::kSuccess;
 }

@@ -52,8 +52,8 @@ ClickDataOptions data_options(const Config& config, std::uint64_t seed) {
 /// Adds the distributed tables: the number of ranks that have shards, and the precision in which
 /// embeddings and their gradients are sent, the lower of the payload's and their own.
 runner::Disclosure disclosure_of(const Config& config, const parallel::TablePlacement& placement,
-                                 const parallel::BatchSplit& split) {
-  runner::Disclosure facts = parallel::disclosure_of(dense_config(config), split);
+                                 const parallel::BatchSplit& split, int nodes) {
+  runner::Disclosure facts = parallel::disclosure_of(dense_config(config), split, nodes);
   std::set<int> ranks;
   for (const parallel::TableShard& shard : placement.shards) ranks.insert(shard.rank);
   facts.tensor_ranks = std::max<std::int64_t>(1, std::ssize(ranks));
@@ -132,7 +132,7 @@ Dlrm::Dlrm(const Config& config, const std::shared_ptr<ClickData>& data,
   const parallel::TablePlacement placement =
       parallel::place(config_.embeddings, around.world.size());
   own_info().parameters = config_.model.parameter_count();
-  own_info().disclosure = disclosure_of(config_, placement, split());
+  own_info().disclosure = disclosure_of(config_, placement, split(), around.topology.node_count);
 }
 
 void Dlrm::make_model() {

@@ -56,11 +56,12 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   return split;
 }
 
-runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split) {
+runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split,
+                                 int nodes) {
   runner::Disclosure facts;
   facts.linear = nn::logged_name(config.arithmetic.precision);
   if (config.ranks_per_sample > 1) facts.communication = facts.linear;
-  if (config.gradient_payload == nn::Precision::kBf16) {
+  if (nodes > 1 && config.gradient_payload == nn::Precision::kBf16) {
     facts.communication = nn::logged_name(nn::Precision::kBf16);
   }
   facts.context_ranks = config.ranks_per_sample;
@@ -140,13 +141,6 @@ class TracedLayers final : public nn::LayerListener {
  private:
   telemetry::Telemetry& telemetry_;
 };
-
-/// A replica alone on its node uses private memory, which may have huge pages: shared memory has
-/// none on most systems.
-std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
-  if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
-  return std::make_shared<NodeMemory>(node);
-}
 
 }  // namespace
 

@@ -56,9 +56,10 @@ struct BatchSplit {
 /// more than kMostPassSamples for each group.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
 inline constexpr std::int64_t kMostPassSamples = std::int64_t{1} << 18;
-/// The log's facts about a model that every rank replicates: gradients are sent in their payload,
-/// and parts of samples in the precision of the activations.
-runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split);
+/// The log's facts about a model that every rank replicates: between `nodes` nodes gradients are
+/// sent in their payload, and parts of samples in the precision of the activations.
+runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split,
+                                 int nodes);
 /// Options of the executor on `rank`; the caller sets `memory` and `plan_only`.
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
                                      int rank);

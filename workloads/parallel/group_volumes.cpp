@@ -197,8 +197,7 @@ void GroupVolumes::gather(std::span<const std::byte> mine, std::span<std::byte> 
   const Scope scope(telemetry_, Subsystem::kExchange);
   const auto ranks = static_cast<std::size_t>(group_.size());
   const auto bytes = static_cast<std::int64_t>(mine.size());
-  const runner::RankParts sent = {std::vector<std::int64_t>(ranks, bytes),
-                                  std::vector<std::int64_t>(ranks, 0)};
+  const runner::RankParts sent = runner::same_part(group_.size(), bytes);
   Transfer transfer(telemetry_);
   transfer.add(
       "parts of volumes",

@@ -37,9 +37,8 @@ class NarrowSums::Sum {
       counts.push_back((last - first) * kValueBytes);
     }
     by_owner_ = runner::consecutive_parts(std::move(counts));
-    const std::vector<std::int64_t> each(static_cast<std::size_t>(size), own_ * kValueBytes);
-    mine_ = runner::consecutive_parts(each);
-    same_ = {each, std::vector<std::int64_t>(static_cast<std::size_t>(size), 0)};
+    same_ = runner::same_part(size, own_ * kValueBytes);
+    mine_ = runner::consecutive_parts(same_.counts);
     sent_.resize(data.size());
     received_.resize(static_cast<std::size_t>(std::max(count(), own_ * size)));
     widened_.resize(static_cast<std::size_t>(own_));
@@ -63,8 +62,8 @@ class NarrowSums::Sum {
   }
   /// Whether nothing is under way. Takes the sums when all have arrived.
   bool is_done() {
-    if (phase_ == Phase::kIdle) return true;
-    if (!transfer_.test() || phase_ == Phase::kCollecting) return false;
+    if (phase_ != Phase::kSpreading) return phase_ == Phase::kIdle;
+    if (!transfer_.test()) return false;
     kernels_.widen(received_.data(), data_.data(), count());
     phase_ = Phase::kIdle;
     return true;

@@ -38,4 +38,9 @@ std::vector<std::span<float>> NodeMemory::blocks_of_all() const {
   return blocks;
 }
 
+std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
+  if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
+  return std::make_shared<NodeMemory>(node);
+}
+
 }  // namespace parallel

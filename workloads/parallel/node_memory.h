@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,5 +32,9 @@ class NodeMemory final : public nn::ParameterMemory {
   std::list<runner::SharedMemory> segments_;
   const runner::SharedMemory* own_ = nullptr;
 };
+
+/// Memory for the ranks of `node`, which outlives it. A rank alone gets private memory, which may
+/// have huge pages: shared memory has none on most systems.
+std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node);
 
 }  // namespace parallel

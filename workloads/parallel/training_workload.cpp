@@ -47,7 +47,7 @@ TrainingWorkload::TrainingWorkload(runner::WorkloadInfo info, TrainingSetup setu
   info_.global_batch_size = training_.global_batch;
   info_.gradient_accumulation_steps = training_.accumulation;
   info_.parameters = network_.parameter_count();
-  info_.disclosure = disclosure_of(training_, split_);
+  info_.disclosure = disclosure_of(training_, split_, around.topology.node_count);
   if (samples_->counts_known()) learn_counts();
 }
 

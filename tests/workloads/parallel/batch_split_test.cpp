@@ -24,25 +24,26 @@ TEST(BatchSplit, DisclosesWhatARankHasOfAPass) {
   parallel::DataParallelConfig config;
   config.global_batch = 50;
   config.accumulation = 2;
-  runner::Disclosure facts = disclosure_of(config, split_batch(config, 3));
+  runner::Disclosure facts = disclosure_of(config, split_batch(config, 3), 3);
   EXPECT_EQ(facts.micro_batch_size, 9);  // of 25 = 9 + 8 + 8
   EXPECT_EQ(facts.linear, "fp32");
   EXPECT_EQ(facts.communication, "fp32");
   config.arithmetic.precision = nn::Precision::kBf16;
-  facts = disclosure_of(config, split_batch(config, 3));
+  facts = disclosure_of(config, split_batch(config, 3), 3);
   EXPECT_EQ(facts.linear, "bfloat16");
   EXPECT_EQ(facts.communication, "fp32");
   config.ranks_per_sample = 2;
-  facts = disclosure_of(config, split_batch(config, 4));
+  facts = disclosure_of(config, split_batch(config, 4), 4);
   EXPECT_EQ(facts.communication, "bfloat16");
   EXPECT_EQ(facts.context_ranks, 2);
   EXPECT_EQ(facts.micro_batch_size, 13);
   parallel::DataParallelConfig narrow;
   narrow.global_batch = 4;
   narrow.gradient_payload = nn::Precision::kBf16;
-  facts = disclosure_of(narrow, split_batch(narrow, 2));
+  facts = disclosure_of(narrow, split_batch(narrow, 2), 2);
   EXPECT_EQ(facts.linear, "fp32");
   EXPECT_EQ(facts.communication, "bfloat16");
+  EXPECT_EQ(disclosure_of(narrow, split_batch(narrow, 2), 1).communication, "fp32");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/doctor/comparison.h"
 #include "runner/doctor/network.h"
+#include "runner/node_hosts.h"
 #include "runner/together.h"
 #include "staging/space.h"
 #include "workloads/parallel/exchange_bench/measure.h"
@@ -95,16 +96,6 @@ void require_memory(const std::vector<const Kind*>& kinds, const Sizes& sizes,
   }
 }
 
-/// On rank 0: the nodes' names.
-doctor::Hosts hosts_of(const Surroundings& around) {
-  const bool leads = around.topology.is_node_leader();
-  doctor::Hosts hosts;
-  for (std::string& host : around.world.gather(leads ? base::host_name() : "", 0)) {
-    if (!host.empty()) hosts.push_back(std::move(host));
-  }
-  return hosts;
-}
-
 /// Links between the nodes, one after another round a ring, and what is slower than the others: a
 /// host, or a link between two that are fast elsewhere.
 struct Network {
@@ -112,7 +103,7 @@ struct Network {
 };
 Network measure_links(const Surroundings& around, std::ostream& table) {
   const std::vector<doctor::Link> links = doctor::measure_links(around.world, around.topology);
-  const doctor::Hosts hosts = hosts_of(around);
+  const doctor::Hosts hosts = runner::node_hosts(around.world, around.topology);
   Network network;
   if (around.world.rank() != 0) return network;
   for (const doctor::Link& link : links) {
@@ -203,9 +194,11 @@ runner::DeclaredMachineBench declare(CLI::App& app) {
   app.add_option("-w,--warmup_iters", options->effort.warmup, "calls before the clock starts")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  app.add_option("--seconds", options->effort.seconds,
-                 "time of the calls before the clock starts, and of the timed calls of a size; "
-                 "beyond it 4 timed calls are enough")
+  app.add_option(
+         "--seconds", options->effort.seconds,
+         fmt::format("time of the calls before the clock starts, and of the timed calls of a "
+                     "size; beyond it {} timed calls are enough",
+                     Effort::kFewest))
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   app.add_option("-c,--check", options->effort.checks, "whether results are checked: 0 or 1")

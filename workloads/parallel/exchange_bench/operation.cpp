@@ -67,7 +67,7 @@ class Allreduce final : public BufferedOperation {
  public:
   Allreduce(std::int64_t floats, const runner::Surroundings& around)
       : BufferedOperation(floats, floats, around),
-        memory_(memory_of(around.topology.node)),
+        memory_(parallel::make_memory(around.topology.node)),
         gradients_(memory_->own_block(floats)),
         exchange_(around.world, around.topology.node, around.telemetry, memory_->blocks_of_all()) {}
   void fill() override {
@@ -93,11 +93,7 @@ class Allreduce final : public BufferedOperation {
   }
 
  private:
-  static std::unique_ptr<nn::ParameterMemory> memory_of(const Communicator& node) {
-    if (node.size() == 1) return std::make_unique<nn::PrivateMemory>();
-    return std::make_unique<parallel::NodeMemory>(node);
-  }
-  const std::unique_ptr<nn::ParameterMemory> memory_;
+  const std::shared_ptr<nn::ParameterMemory> memory_;
   const std::span<float> gradients_;
   parallel::GradientExchange exchange_;
 };
@@ -156,7 +152,7 @@ class AllGather final : public BufferedOperation {
   void run(Side side) override {
     if (side == Side::kMpi) return mpi_.all_gather(send_, receive_);
     const std::vector<std::int64_t> bytes(ranks(), std::ssize(sent_bytes()));
-    const runner::RankParts same{bytes, std::vector<std::int64_t>(ranks(), 0)};
+    const runner::RankParts same = runner::same_part(world_.size(), bytes.front());
     world_.start_alltoall(sent_bytes(), same, received_bytes(), runner::consecutive_parts(bytes))
         .wait();
   }
