@@ -12,8 +12,8 @@ struct Rule {
   float rate, decay, epsilon;
 };
 
-void update(const Rule& rule, std::int64_t count, const float* __restrict gradient,
-            float* __restrict weights, float* __restrict squares) {
+void advance(const Rule& rule, std::int64_t count, const float* __restrict gradient,
+             float* __restrict weights, float* __restrict squares) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] + rule.decay * weights[i];
     const float h = squares[i] + g * g;
@@ -34,17 +34,20 @@ class Adagrad final : public Optimizer {
     blocks_.prepare(parameters, std::move(share), {"squares"});
   }
 
-  void step(std::span<const ParameterView> parameters, double learning_rate) override {
+  void begin_update(std::span<const ParameterView> parameters, double learning_rate) override {
     if (!blocks_.is_prepared()) prepare(parameters, {});
     blocks_.require_same(parameters);
-    const Rule decaying = {static_cast<float>(learning_rate),
-                           static_cast<float>(config_.weight_decay),
+    rate_ = static_cast<float>(learning_rate);
+  }
+
+  void update(std::span<const ParameterView> parameters, ParameterRange range) override {
+    const Rule decaying = {rate_, static_cast<float>(config_.weight_decay),
                            static_cast<float>(config_.epsilon)};
     const Rule plain = {decaying.rate, 0.0F, decaying.epsilon};
-    blocks_.for_each([&](const UpdateBlock& block) {
+    blocks_.for_each(range, [&](const UpdateBlock& block) {
       const ParameterView& parameter = parameters[block.parameter];
-      update(parameter.decays ? decaying : plain, block.count, parameter.gradient + block.begin,
-             parameter.weights + block.begin, blocks_.buffer(0, block));
+      advance(parameter.decays ? decaying : plain, block.count, parameter.gradient + block.begin,
+              parameter.weights + block.begin, blocks_.buffer(0, block));
       update_copies(parameter, block);
     });
   }
@@ -57,6 +60,7 @@ class Adagrad final : public Optimizer {
   AdagradConfig config_;
   Hyperparameters hyperparameters_;
   UpdateBlocks blocks_;
+  float rate_ = 0.0F;
 };
 
 }  // namespace

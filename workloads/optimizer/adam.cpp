@@ -12,9 +12,9 @@ struct Decay {
   float into_gradient = 0.0F, off_weights = 0.0F;
 };
 
-void update(const MomentRule& rule, const Decay& decay, float rate, std::int64_t count,
-            const float* __restrict gradient, float* __restrict weights, float* __restrict m,
-            float* __restrict v) {
+void advance(const MomentRule& rule, const Decay& decay, float rate, std::int64_t count,
+             const float* __restrict gradient, float* __restrict weights, float* __restrict m,
+             float* __restrict v) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] + decay.into_gradient * weights[i];
     m[i] = rule.keep_m * m[i] + rule.into_m * g;
@@ -32,24 +32,23 @@ class Adam final : public MomentOptimizer {
             moment_hyperparameters(config.decay == AdamDecay::kL2 ? "adam" : "adamw", config)),
         config_(config) {}
 
-  void step(std::span<const ParameterView> parameters, double learning_rate) override {
-    const MomentRule rule = begin_update(parameters);
-    const Decay decaying = decay_at(learning_rate);
-    blocks().for_each([&](const UpdateBlock& block) {
+  void update(std::span<const ParameterView> parameters, ParameterRange range) override {
+    const Decay decaying = decay();
+    blocks().for_each(range, [&](const UpdateBlock& block) {
       const ParameterView& parameter = parameters[block.parameter];
       const bool decays = parameter.decays || config_.scope == DecayScope::kAll;
-      update(rule, decays ? decaying : Decay{}, static_cast<float>(learning_rate), block.count,
-             parameter.gradient + block.begin, parameter.weights + block.begin, first_moment(block),
-             second_moment(block));
+      advance(rule(), decays ? decaying : Decay{}, static_cast<float>(learning_rate()), block.count,
+              parameter.gradient + block.begin, parameter.weights + block.begin,
+              first_moment(block), second_moment(block));
       update_copies(parameter, block);
     });
   }
 
  private:
-  Decay decay_at(double learning_rate) const {
+  Decay decay() const {
     const double decay = config_.weight_decay;
     if (config_.decay == AdamDecay::kL2) return {static_cast<float>(decay), 0.0F};
-    return {0.0F, static_cast<float>(learning_rate * decay)};
+    return {0.0F, static_cast<float>(learning_rate() * decay)};
   }
 
   const AdamConfig config_;

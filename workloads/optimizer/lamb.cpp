@@ -43,14 +43,18 @@ class Lamb final : public MomentOptimizer {
   explicit Lamb(const LambConfig& config)
       : MomentOptimizer(moment_hyperparameters(config)), config_(config) {}
 
-  void step(std::span<const ParameterView> parameters, double learning_rate) override {
-    const MomentRule rule = begin_update(parameters);
-    const std::vector<float> rates = rates_of(parameters, rule, learning_rate);
-    blocks().for_each([&](const UpdateBlock& block) {
+  void begin_update(std::span<const ParameterView> parameters, double learning_rate) override {
+    MomentOptimizer::begin_update(parameters, learning_rate);
+    scale_ = static_cast<float>(gradient_scale(parameters));
+  }
+
+  void update(std::span<const ParameterView> parameters, ParameterRange range) override {
+    const std::vector<float> rates = rates_of(parameters, range);
+    blocks().for_each(range, [&](const UpdateBlock& block) {
       const ParameterView& parameter = parameters[block.parameter];
-      const float rate = rates[block.parameter];
+      const float rate = rates[block.parameter - range.first];
       Direction u;
-      direction_of(rule, parameter, block, u);
+      direction_of(parameter, block, u);
       float* weights = parameter.weights + block.begin;
       for (std::int64_t i = 0; i < block.count; ++i) {
         weights[i] -= rate * u[static_cast<std::size_t>(i)];
@@ -59,6 +63,8 @@ class Lamb final : public MomentOptimizer {
     });
   }
 
+  bool needs_all_gradients() const override { return config_.max_gradient_norm != 0.0; }
+
  private:
   bool adapts(const ParameterView& parameter) const {
     return config_.scope == DecayScope::kAll || parameter.decays;
@@ -66,41 +72,41 @@ class Lamb final : public MomentOptimizer {
 
   double gradient_scale(std::span<const ParameterView> parameters) const {
     if (config_.max_gradient_norm == 0.0) return 1.0;
-    const auto squares = blocks().sums<1>([&](const UpdateBlock& block) -> std::array<double, 1> {
-      return {sum_of_squares(parameters[block.parameter].gradient + block.begin, block.count)};
-    });
+    const auto squares =
+        blocks().sums<1>(blocks().all(), [&](const UpdateBlock& block) -> std::array<double, 1> {
+          return {sum_of_squares(parameters[block.parameter].gradient + block.begin, block.count)};
+        });
     double sum = 0.0;
     for (const auto& [of_tensor] : squares) sum += of_tensor;
     const double norm = std::sqrt(sum);
     return norm > config_.max_gradient_norm ? config_.max_gradient_norm / norm : 1.0;
   }
 
-  void direction_of(const MomentRule& rule, const ParameterView& parameter,
-                    const UpdateBlock& block, Direction& u) const {
+  void direction_of(const ParameterView& parameter, const UpdateBlock& block, Direction& u) const {
     const double decay = adapts(parameter) ? config_.weight_decay : 0.0;
-    find_direction(rule, static_cast<float>(decay), block.count, parameter.weights + block.begin,
+    find_direction(rule(), static_cast<float>(decay), block.count, parameter.weights + block.begin,
                    first_moment(block), second_moment(block), u);
   }
 
-  /// Updates the moments and returns lr * ratio for every tensor.
-  std::vector<float> rates_of(std::span<const ParameterView> parameters, const MomentRule& rule,
-                              double learning_rate) const {
-    const auto scale = static_cast<float>(gradient_scale(parameters));
-    const auto squares = blocks().sums<2>([&](const UpdateBlock& block) -> std::array<double, 2> {
-      const ParameterView& parameter = parameters[block.parameter];
-      advance(rule, scale, block.count, parameter.gradient + block.begin, first_moment(block),
-              second_moment(block));
-      if (!has_trust(parameter)) return {};
-      Direction u;
-      direction_of(rule, parameter, block, u);
-      return {sum_of_squares(parameter.weights + block.begin, block.count),
-              sum_of_squares(u.data(), block.count)};
-    });
+  /// Updates the moments of a range and returns lr * ratio for each of its tensors.
+  std::vector<float> rates_of(std::span<const ParameterView> parameters,
+                              ParameterRange range) const {
+    const auto squares =
+        blocks().sums<2>(range, [&](const UpdateBlock& block) -> std::array<double, 2> {
+          const ParameterView& parameter = parameters[block.parameter];
+          advance(rule(), scale_, block.count, parameter.gradient + block.begin,
+                  first_moment(block), second_moment(block));
+          if (!has_trust(parameter)) return {};
+          Direction u;
+          direction_of(parameter, block, u);
+          return {sum_of_squares(parameter.weights + block.begin, block.count),
+                  sum_of_squares(u.data(), block.count)};
+        });
     std::vector<float> rates;
     for (const auto& [weights, direction] : squares) {
       const bool is_ratio = weights != 0.0 && direction != 0.0;
       const double ratio = is_ratio ? std::sqrt(weights) / std::sqrt(direction) : 1.0;
-      rates.push_back(static_cast<float>(learning_rate * ratio));
+      rates.push_back(static_cast<float>(learning_rate() * ratio));
     }
     return rates;
   }
@@ -111,6 +117,7 @@ class Lamb final : public MomentOptimizer {
   }
 
   const LambConfig config_;
+  float scale_ = 1.0F;  ///< of the gradients of the update that was begun last
 };
 
 }  // namespace

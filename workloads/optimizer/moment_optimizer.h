@@ -28,6 +28,21 @@ class MomentOptimizer : public Optimizer {
     blocks_.prepare(parameters, std::move(share), {"first_moment", "second_moment"});
     updates_ = 0.0F;
   }
+  /// Counts one more update. Prepares the parameters if nobody did.
+  void begin_update(std::span<const ParameterView> parameters, double learning_rate) override {
+    if (!blocks_.is_prepared()) prepare(parameters, {});
+    blocks_.require_same(parameters);
+    updates_ += 1.0F;
+    learning_rate_ = learning_rate;
+    const auto t = static_cast<double>(updates_);
+    rule_ = {static_cast<float>(hyperparameters_.beta1),
+             static_cast<float>(1.0 - hyperparameters_.beta1),
+             static_cast<float>(hyperparameters_.beta2),
+             static_cast<float>(1.0 - hyperparameters_.beta2),
+             static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta1, t))),
+             static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta2, t))),
+             static_cast<float>(hyperparameters_.epsilon)};
+  }
   std::vector<StateView> state() override {
     std::vector<StateView> views = blocks_.state();
     if (!views.empty()) views.push_back({"updates", -1, {&updates_, 1}});
@@ -38,21 +53,10 @@ class MomentOptimizer : public Optimizer {
   const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
 
  protected:
-  /// Counts one more update and returns its rule. Prepares the parameters if nobody did.
-  MomentRule begin_update(std::span<const ParameterView> parameters) {
-    if (!blocks_.is_prepared()) prepare(parameters, {});
-    blocks_.require_same(parameters);
-    updates_ += 1.0F;
-    const auto t = static_cast<double>(updates_);
-    return {static_cast<float>(hyperparameters_.beta1),
-            static_cast<float>(1.0 - hyperparameters_.beta1),
-            static_cast<float>(hyperparameters_.beta2),
-            static_cast<float>(1.0 - hyperparameters_.beta2),
-            static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta1, t))),
-            static_cast<float>(1.0 / (1.0 - std::pow(hyperparameters_.beta2, t))),
-            static_cast<float>(hyperparameters_.epsilon)};
-  }
   const UpdateBlocks& blocks() const { return blocks_; }
+  /// Of the update that was begun last.
+  const MomentRule& rule() const { return rule_; }
+  double learning_rate() const { return learning_rate_; }
   float* first_moment(const UpdateBlock& block) const { return blocks_.buffer(0, block); }
   float* second_moment(const UpdateBlock& block) const { return blocks_.buffer(1, block); }
 
@@ -61,6 +65,8 @@ class MomentOptimizer : public Optimizer {
   UpdateBlocks blocks_;
   /// A float, as all state. It stops counting at 2^24, when 1 - beta^t has long been 1.
   float updates_ = 0.0F;
+  MomentRule rule_ = {};
+  double learning_rate_ = 0.0;
 };
 
 /// The hyperparameters that LAMB and Adam share.

@@ -20,8 +20,8 @@ struct Rule {
 
 /// Every update moves about 20 bytes for 8 operations: memory bounds it, so baseline SIMD is
 /// enough.
-void update(const Rule& rule, std::int64_t count, const float* __restrict gradient,
-            float* __restrict weights, float* __restrict velocity) {
+void advance(const Rule& rule, std::int64_t count, const float* __restrict gradient,
+             float* __restrict weights, float* __restrict velocity) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float u = gradient[i] + rule.decay * weights[i];
     const float v = rule.keep_v * velocity[i] + rule.into_v * u;
@@ -31,8 +31,8 @@ void update(const Rule& rule, std::int64_t count, const float* __restrict gradie
 }
 
 /// The same without momentum, where v is u times into_v and need not be stored.
-void update(const Rule& rule, std::int64_t count, const float* __restrict gradient,
-            float* __restrict weights) {
+void advance(const Rule& rule, std::int64_t count, const float* __restrict gradient,
+             float* __restrict weights) {
   const float rate = rule.from_v * rule.into_v + rule.from_u;
   for (std::int64_t i = 0; i < count; ++i) {
     const float u = gradient[i] + rule.decay * weights[i];
@@ -56,39 +56,44 @@ class MomentumOptimizer : public Optimizer {
         parameters, std::move(share),
         has_momentum() ? std::vector<std::string>{"momentum"} : std::vector<std::string>());
   }
+  void begin_update(std::span<const ParameterView> parameters, double learning_rate) override {
+    if (!blocks_.is_prepared()) prepare(parameters, {});
+    blocks_.require_same(parameters);
+    learning_rate_ = learning_rate;
+  }
   std::vector<StateView> state() override { return blocks_.state(); }
   int buffers() const override { return has_momentum() ? 1 : 0; }
   const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
 
  protected:
-  void prepare_or_check(std::span<const ParameterView> parameters) {
-    if (!blocks_.is_prepared()) prepare(parameters, {});
-    blocks_.require_same(parameters);
-  }
+  double learning_rate() const { return learning_rate_; }
 
-  void apply(std::span<const ParameterView> parameters, const std::vector<Rule>& rules) {
-    blocks_.for_each([&](const UpdateBlock& block) {
+  /// rules[i] is of parameter range.first + i.
+  void apply(std::span<const ParameterView> parameters, ParameterRange range,
+             const std::vector<Rule>& rules) {
+    blocks_.for_each(range, [&](const UpdateBlock& block) {
       const ParameterView& parameter = parameters[block.parameter];
-      const Rule& rule = rules[block.parameter];
+      const Rule& rule = rules[block.parameter - range.first];
       const float* gradient = parameter.gradient + block.begin;
       float* weights = parameter.weights + block.begin;
       if (has_momentum()) {
-        update(rule, block.count, gradient, weights, blocks_.buffer(0, block));
+        advance(rule, block.count, gradient, weights, blocks_.buffer(0, block));
       } else {
-        update(rule, block.count, gradient, weights);
+        advance(rule, block.count, gradient, weights);
       }
       update_copies(parameter, block);
     });
   }
 
-  /// Norms of the tensors that decay; 0 for others.
-  std::vector<Norms> norms(std::span<const ParameterView> parameters) {
-    const auto squares = blocks_.sums<2>([&](const UpdateBlock& block) -> std::array<double, 2> {
-      const ParameterView& parameter = parameters[block.parameter];
-      if (!parameter.decays) return {};
-      return {sum_of_squares(parameter.weights + block.begin, block.count),
-              sum_of_squares(parameter.gradient + block.begin, block.count)};
-    });
+  /// Norms of the tensors of a range that decay; 0 for others.
+  std::vector<Norms> norms(std::span<const ParameterView> parameters, ParameterRange range) {
+    const auto squares =
+        blocks_.sums<2>(range, [&](const UpdateBlock& block) -> std::array<double, 2> {
+          const ParameterView& parameter = parameters[block.parameter];
+          if (!parameter.decays) return {};
+          return {sum_of_squares(parameter.weights + block.begin, block.count),
+                  sum_of_squares(parameter.gradient + block.begin, block.count)};
+        });
     std::vector<Norms> result;
     for (const auto& [weights, gradient] : squares) {
       result.push_back({std::sqrt(weights), std::sqrt(gradient)});
@@ -101,6 +106,7 @@ class MomentumOptimizer : public Optimizer {
 
   Hyperparameters hyperparameters_;
   UpdateBlocks blocks_;
+  double learning_rate_ = 0.0;
 };
 
 Hyperparameters hyperparameters_of(const SgdConfig& config) {
@@ -119,15 +125,16 @@ class Sgd final : public MomentumOptimizer {
   explicit Sgd(const SgdConfig& config)
       : MomentumOptimizer(hyperparameters_of(config)), config_(config) {}
 
-  void step(std::span<const ParameterView> parameters, double learning_rate) override {
-    prepare_or_check(parameters);
+  void update(std::span<const ParameterView> parameters, ParameterRange range) override {
     std::vector<Rule> rules;
-    for (const ParameterView& p : parameters) rules.push_back(rule(p.decays, learning_rate));
-    apply(parameters, rules);
+    for (std::size_t p = range.first; p < range.last; ++p)
+      rules.push_back(rule(parameters[p].decays));
+    apply(parameters, range, rules);
   }
 
  private:
-  Rule rule(bool decays, double learning_rate) const {
+  Rule rule(bool decays) const {
+    const double learning_rate = this->learning_rate();
     const double decay = decays ? config_.weight_decay : 0.0;
     Rule rule;
     if (config_.decay_mode == DecayMode::kDecoupled) {
@@ -167,15 +174,19 @@ class Lars final : public MomentumOptimizer {
     previous_learning_rate_ = 0.0F;
   }
 
-  void step(std::span<const ParameterView> parameters, double learning_rate) override {
-    prepare_or_check(parameters);
-    const std::vector<Norms> norm = norms(parameters);
-    std::vector<Rule> rules;
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
-      rules.push_back(rule(parameters[p].decays, norm[p], learning_rate));
-    }
-    apply(parameters, rules);
+  void begin_update(std::span<const ParameterView> parameters, double learning_rate) override {
+    MomentumOptimizer::begin_update(parameters, learning_rate);
+    correction_ = correction(learning_rate);
     previous_learning_rate_ = static_cast<float>(learning_rate);
+  }
+
+  void update(std::span<const ParameterView> parameters, ParameterRange range) override {
+    const std::vector<Norms> norm = norms(parameters, range);
+    std::vector<Rule> rules;
+    for (std::size_t p = range.first; p < range.last; ++p) {
+      rules.push_back(rule(parameters[p].decays, norm[p - range.first]));
+    }
+    apply(parameters, range, rules);
   }
 
   std::vector<StateView> state() override {
@@ -202,13 +213,14 @@ class Lars final : public MomentumOptimizer {
     return learning_rate / static_cast<double>(previous_learning_rate_);
   }
 
-  Rule rule(bool decays, const Norms& norm, double learning_rate) const {
+  Rule rule(bool decays, const Norms& norm) const {
+    const double learning_rate = this->learning_rate();
     const double ratio = decays ? trust(norm) : 1.0;
     const bool unscaled = config_.variant == LarsVariant::kUnscaled;
     const double rate_of_v = unscaled ? learning_rate : 1.0;
     Rule rule;
     rule.decay = decays ? static_cast<float>(config_.weight_decay) : 0.0F;
-    rule.keep_v = static_cast<float>(config_.momentum * correction(learning_rate));
+    rule.keep_v = static_cast<float>(config_.momentum * correction_);
     rule.into_v = static_cast<float>(unscaled ? ratio : learning_rate * ratio);
     rule.from_v = static_cast<float>(config_.nesterov ? rate_of_v * config_.momentum : rate_of_v);
     rule.from_u = config_.nesterov ? static_cast<float>(learning_rate * ratio) : 0.0F;
@@ -217,6 +229,7 @@ class Lars final : public MomentumOptimizer {
 
   LarsConfig config_;
   float previous_learning_rate_ = 0.0F;
+  double correction_ = 1.0;  ///< of the update that was begun last
 };
 
 }  // namespace

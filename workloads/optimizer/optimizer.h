@@ -2,6 +2,7 @@
 // and replicas; results do not depend on the split, as sums are added in a fixed order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,7 +68,13 @@ struct StateView {
   std::span<float> values;
 };
 
-/// Results are the same on any number of threads and for any share.
+/// Parameters [first, last), counted in the order of the views.
+struct ParameterRange {
+  std::size_t first = 0, last = 0;
+  std::size_t size() const { return last - first; }
+};
+
+/// Results are the same on any number of threads, for any share and for any ranges.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -76,7 +83,16 @@ class Optimizer {
   void prepare(std::span<const ParameterView> parameters) { prepare(parameters, {}); }
   /// Performs one update of this replica's share of the parameters. May read the gradients and
   /// weights of all. Throws ShapeError if the parameters differ from those of prepare().
-  virtual void step(std::span<const ParameterView> parameters, double learning_rate) = 0;
+  void step(std::span<const ParameterView> parameters, double learning_rate) {
+    begin_update(parameters, learning_rate);
+    update(parameters, {0, parameters.size()});
+  }
+  /// The same in parts: begin_update(), then update() of each parameter once, in ranges that are
+  /// the same on all replicas. Gradients of a range need not be final before it is updated, unless
+  /// needs_all_gradients(): then all must be when the update begins.
+  virtual void begin_update(std::span<const ParameterView> parameters, double learning_rate) = 0;
+  virtual void update(std::span<const ParameterView> parameters, ParameterRange range) = 0;
+  virtual bool needs_all_gradients() const { return false; }
   /// Empty before prepare(). Views stay valid until the next prepare().
   virtual std::vector<StateView> state() = 0;
   /// Floats of state per weight.

@@ -42,6 +42,7 @@ void UpdateBlocks::prepare(std::span<const ParameterView> parameters, UpdateShar
   counts_.clear();
   places_.clear();
   blocks_.clear();
+  first_blocks_.clear();
   mine_.clear();
   memory_ = {};
   floats_ = 0;
@@ -49,9 +50,11 @@ void UpdateBlocks::prepare(std::span<const ParameterView> parameters, UpdateShar
     names_.push_back(parameter.name);
     counts_.push_back(parameter.count);
     places_.push_back(floats_);
+    first_blocks_.push_back(blocks_.size());
     add_blocks(parameter);
     floats_ += aligned_floats(parameter.count);
   }
+  first_blocks_.push_back(blocks_.size());
   if (buffers_.empty()) return;
   if (!share_.memory) share_.memory = std::make_shared<PrivateMemory>();
   memory_ = share_.memory->shared_block(static_cast<std::int64_t>(buffers_.size()) * floats_);
@@ -89,6 +92,13 @@ void UpdateBlocks::add_blocks(const ParameterView& parameter) {
     blocks_.push_back({names_.size() - 1, begin, count});
     begin += count;
   }
+}
+
+std::span<const std::size_t> UpdateBlocks::mine_of(ParameterRange range) const {
+  const auto place = [&](std::size_t tensor) {
+    return std::lower_bound(mine_.begin(), mine_.end(), first_blocks_.at(tensor));
+  };
+  return {place(range.first), place(range.last)};
 }
 
 void update_copies(const ParameterView& parameter, const UpdateBlock& block) {

@@ -37,46 +37,51 @@ class UpdateBlocks {
            block.begin;
   }
 
-  /// Calls work(block) for each block of this replica, on all threads.
+  ParameterRange all() const { return {0, names_.size()}; }
+
+  /// Calls work(block) for each block of this replica in a range, on all threads.
   template <class Work>
-  void for_each(Work work) const {
-    const auto blocks = static_cast<std::int64_t>(mine_.size());
+  void for_each(ParameterRange range, Work work) const {
+    const std::span<const std::size_t> mine = mine_of(range);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t b = 0; b < blocks; ++b) work(blocks_[mine_[static_cast<std::size_t>(b)]]);
+    for (std::size_t b = 0; b < mine.size(); ++b) work(blocks_[mine[b]]);
   }
 
-  /// Returns for each tensor the sums over its blocks of the numbers that work(block) returns.
-  /// Calls work as for_each() does; every replica gets the sums over all blocks. Collective among
-  /// replicas.
+  /// Returns for each tensor of a range the sums over its blocks of the numbers that work(block)
+  /// returns. Calls work as for_each() does; every replica gets the sums over all blocks.
+  /// Collective among replicas.
   template <std::size_t kNumbers, class Work>
-  std::vector<std::array<double, kNumbers>> sums(Work work) const {
+  std::vector<std::array<double, kNumbers>> sums(ParameterRange range, Work work) const {
+    const std::size_t first = first_blocks_[range.first], last = first_blocks_[range.last];
     // Blocks of other replicas have 0 here, so adding theirs is exact.
-    std::vector<double> partial(kNumbers * blocks_.size());
-    const auto blocks = static_cast<std::int64_t>(mine_.size());
+    std::vector<double> partial(kNumbers * (last - first));
+    const std::span<const std::size_t> mine = mine_of(range);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const std::size_t block = mine_[static_cast<std::size_t>(b)];
-      const std::array<double, kNumbers> numbers = work(blocks_[block]);
-      for (std::size_t n = 0; n < kNumbers; ++n) partial[kNumbers * block + n] = numbers[n];
+    for (std::size_t b = 0; b < mine.size(); ++b) {
+      const std::array<double, kNumbers> numbers = work(blocks_[mine[b]]);
+      const std::size_t at = kNumbers * (mine[b] - first);
+      for (std::size_t n = 0; n < kNumbers; ++n) partial[at + n] = numbers[n];
     }
     if (share_.is_mine) share_.sum(partial);
-    std::vector<std::array<double, kNumbers>> result(names_.size());
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      std::array<double, kNumbers>& sum = result[blocks_[b].parameter];
-      for (std::size_t n = 0; n < kNumbers; ++n) sum[n] += partial[kNumbers * b + n];
+    std::vector<std::array<double, kNumbers>> result(range.size());
+    for (std::size_t b = first; b < last; ++b) {
+      std::array<double, kNumbers>& sum = result[blocks_[b].parameter - range.first];
+      for (std::size_t n = 0; n < kNumbers; ++n) sum[n] += partial[kNumbers * (b - first) + n];
     }
     return result;
   }
 
  private:
   void add_blocks(const ParameterView& parameter);
+  std::span<const std::size_t> mine_of(ParameterRange range) const;
 
   UpdateShare share_;
   std::vector<std::string> names_, buffers_;
   std::vector<std::int64_t> counts_, places_;  ///< by tensor: elements, offset in every buffer
   std::int64_t floats_ = 0;                    ///< of a buffer
   std::span<float> memory_;                    ///< of all buffers
-  std::vector<UpdateBlock> blocks_;            ///< of all replicas
+  std::vector<UpdateBlock> blocks_;            ///< of all replicas, tensor by tensor
+  std::vector<std::size_t> first_blocks_;      ///< of each tensor, and the number of blocks
   std::vector<std::size_t> mine_;              ///< indices of this replica's blocks
 };
 

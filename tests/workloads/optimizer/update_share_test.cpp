@@ -78,7 +78,34 @@ class Sum {
 std::unique_ptr<nn::Optimizer> make(const std::string& name) {
   if (name == "lars") return nn::make_lars({.weight_decay = 1e-3});
   if (name == "adagrad") return nn::make_adagrad({});
+  if (name == "sgd") return nn::make_sgd({.momentum = 0.9});
+  if (name == "adam") return nn::make_adam({});
   return nn::make_lamb({});
+}
+
+/// Any ranges of the parameters, in any order.
+TEST(Optimizer, UpdatesRangesToTheBitsOfAllAtOnce) {
+  for (const char* name : {"sgd", "lars", "adam", "adagrad", "lamb"}) {
+    TwoTensors at_once, in_ranges;
+    const auto whole = make(name), parts = make(name);
+    for (int step = 0; step < kSteps; ++step) {
+      whole->step(at_once.views(), kLearningRate);
+      parts->begin_update(in_ranges.views(), kLearningRate);
+      const nn::ParameterRange first{0, 1}, second{1, 2}, none{1, 1};
+      for (const nn::ParameterRange& range :
+           step % 2 == 0 ? std::array{first, none, second} : std::array{none, second, first})
+        parts->update(in_ranges.views(), range);
+    }
+    EXPECT_EQ(in_ranges.weights(), at_once.weights()) << name;
+  }
+}
+
+TEST(Optimizer, NeedsAllGradientsOnlyToLimitTheirNorm) {
+  EXPECT_TRUE(nn::make_lamb({.max_gradient_norm = 1.0})->needs_all_gradients());
+  EXPECT_FALSE(nn::make_lamb({.max_gradient_norm = 0.0})->needs_all_gradients());
+  for (const char* name : {"sgd", "lars", "adam", "adagrad"}) {
+    EXPECT_FALSE(make(name)->needs_all_gradients()) << name;
+  }
 }
 
 class UpdateShare : public testing::TestWithParam<const char*> {};
