@@ -41,6 +41,8 @@ class Parameters {
   }
   /// Elements in memory, padding included.
   std::int64_t count(ParameterId id) const;
+  /// Floats of the blocks before this parameter.
+  std::int64_t first(ParameterId id) const { return offset(id); }
   /// Floats of the gradient block up to and including this parameter.
   std::int64_t prefix(ParameterId id) const { return offset(id) + aligned_count(id); }
   const dnnl::memory::desc& desc(ParameterId id) const {

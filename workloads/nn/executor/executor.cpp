@@ -159,6 +159,16 @@ void Executor::bind(StatisticsExchange* exchange) {
                                sample_bytes(desc), type_of(desc) == dnnl::memory::data_type::f32});
     }
   }
+  auto needed = static_cast<std::int64_t>(parameters_->all_weights().size());
+  for (const PassSegment& segment : planner_->pass().forward()) {
+    for (const PassStep& step : segment.steps) {
+      const Operation& operation = operations[step.operation];
+      for (const ParameterId id : {operation.weights, operation.bias}) {
+        if (id >= 0) needed = std::min(needed, parameters_->first(id));
+      }
+    }
+    needed_.push_back(needed);
+  }
   std::int64_t ready = 0;
   for (const PassSegment& segment : planner_->pass().backward()) {
     for (const PassStep& step : segment.steps) {
@@ -233,8 +243,13 @@ void Executor::forward(Mode mode, PassListener* listener) {
               static_cast<std::int64_t>(input().size()));
   }
   mode_ = mode;
-  for (const PassSegment& segment : planner_->pass().forward()) {
-    if (listener != nullptr) announce_inputs(segment, listener);
+  const auto& segments = planner_->pass().forward();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const PassSegment& segment = segments[i];
+    if (listener != nullptr) {
+      announce_inputs(segment, listener);
+      listener->weights_needed(needed_[i]);
+    }
     for_each_step(segment, &LayerSeconds::forward,
                   [&](const PassStep& step, const Samples& samples) {
                     Layer& layer = *layers_[step.operation];

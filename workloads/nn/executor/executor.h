@@ -22,18 +22,22 @@
 
 namespace nn {
 
-/// Is notified during passes, so that inputs can arrive late and gradients can leave early.
+/// Is notified during passes, so that inputs and weights can arrive late and gradients can leave
+/// early.
 class PassListener {
  public:
   virtual ~PassListener() = default;
   /// Forward: an operation of the next segment is the first to read input `value`. Not called for
   /// the first input, which has to be filled before the pass.
   virtual void input_needed(ValueId /*value*/) {}
+  /// Forward: the next segment reads no weights before float `first` of Parameters::all_weights().
+  /// Called before each segment; `first` never grows within a pass, and is 0 in the end.
+  virtual void weights_needed(std::int64_t /*first*/) {}
   /// Backward: input_gradient(value) is final.
   virtual void input_gradient_ready(ValueId /*value*/) {}
   /// Backward: the first `floats` floats of Parameters::all_gradients() are final. Called after
   /// each segment of the pass.
-  virtual void gradients_ready(std::int64_t floats) = 0;
+  virtual void gradients_ready(std::int64_t /*floats*/) {}
 };
 
 /// Is notified at the beginning and end of each step of an operation: an operation may have
@@ -190,8 +194,9 @@ class Executor {
   std::vector<std::string> methods_;  ///< implementation() of each of layers_
   AlignedFloats block_;
   std::vector<std::vector<Addition>> additions_;  ///< contributions that layers do not add
-  std::vector<std::int64_t> ready_;               ///< final gradient floats, by backward segment
-  Mode mode_ = Mode::kInference;                  ///< of the last forward pass
+  std::vector<std::int64_t> needed_;  ///< first float of weights read so far, by forward segment
+  std::vector<std::int64_t> ready_;   ///< final gradient floats, by backward segment
+  Mode mode_ = Mode::kInference;      ///< of the last forward pass
   BufferId output_gradient_ = -1;
   std::vector<BufferId> input_gradients_;    ///< of each input; -1: not wanted
   BufferId given_input_ = -1;                ///< input as floats, if its value is in bf16; else -1

@@ -44,6 +44,48 @@ class Engine : public testing::TestWithParam<Case> {
   }
 };
 
+/// Gives weights to a pass only when it says that it needs them.
+class LateWeights final : public nn::PassListener {
+ public:
+  explicit LateWeights(nn::Executor& executor)
+      : weights_(executor.parameters().all_weights()), kept_(weights_.begin(), weights_.end()) {
+    std::fill(weights_.begin(), weights_.end(), std::nanf(""));
+  }
+  void weights_needed(std::int64_t first) override {
+    EXPECT_LE(first, needed_);
+    needed_ = first;
+    std::copy(kept_.begin() + first, kept_.end(), weights_.begin() + first);
+    ++calls_;
+  }
+  std::int64_t needed() const { return needed_; }
+  int calls() const { return calls_; }
+
+ private:
+  const std::span<float> weights_;
+  const std::vector<float> kept_;
+  std::int64_t needed_ = static_cast<std::int64_t>(kept_.size());
+  int calls_ = 0;
+};
+
+TEST_P(Engine, ReadsNoWeightsBeforeItNeedsThem) {
+  const Case& shape = GetParam();
+  const Network net = test_network(shape.spatial, shape.width, shape.stride);
+  nn::Device device;
+  nn::Executor executor(net, options(), device, nullptr);
+  load(executor, net, test_parameters(net));
+  const Array input = noise(shape.batch * net.shape(0).size(), 1.0, 3);
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  executor.forward(nn::Mode::kTraining);
+  const std::vector<float> expected(executor.outputs().begin(), executor.outputs().end());
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  LateWeights late(executor);
+  executor.forward(nn::Mode::kTraining, &late);
+  const std::vector<float> found(executor.outputs().begin(), executor.outputs().end());
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(late.needed(), 0);
+  EXPECT_GT(late.calls(), 1);
+}
+
 /// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula gives about 1e-1.
 constexpr double kForwardTolerance = 2e-5;
 constexpr double kGradientTolerance = 1e-3;
