@@ -110,9 +110,11 @@ class Communicator {
   std::int64_t allreduce_min(std::int64_t value) const;
   double allreduce_max(double value) const;
   /// Nonblocking in-place sum, with the same bits on all ranks. Collective: every rank starts the
-  /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only while a
-  /// Pending of this job is tested or waited for.
-  Pending start_allreduce_sum(std::span<float> data) const;
+  /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only when a
+  /// Pending of this job is tested or waited for, or another such sum starts. Of these, sums of
+  /// higher priority overtake others of the same communicator (priority_order.h); every rank starts
+  /// them before it waits for one of lower priority.
+  Pending start_allreduce_sum(std::span<float> data, std::int64_t priority = 0) const;
   /// counts[r] elements from rank r, in rank order, on every rank.
   void allgather(std::span<const double> mine, std::span<double> all,
                  std::span<const int> counts) const;
@@ -163,7 +165,7 @@ class Communicator {
   friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;
-  Pending start_ring_sum(std::span<float> data) const;
+  Pending start_ring_sum(std::span<float> data, std::int64_t priority) const;
   const void* handle() const noexcept;  ///< MPI_Comm*
   std::unique_ptr<State> state_;
 };

@@ -208,8 +208,8 @@ std::int64_t Communicator::allreduce_min(std::int64_t value) const {
 }
 double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
 
-Pending Communicator::start_allreduce_sum(std::span<float> data) const {
-  if (is_for_ring(data.size_bytes(), state_->size)) return start_ring_sum(data);
+Pending Communicator::start_allreduce_sum(std::span<float> data, std::int64_t priority) const {
+  if (is_for_ring(data.size_bytes(), state_->size)) return start_ring_sum(data, priority);
   Pending pending = state_->pending(data.size_bytes());
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -221,15 +221,16 @@ Pending Communicator::start_allreduce_sum(std::span<float> data) const {
   return pending;
 }
 
-Pending Communicator::start_ring_sum(std::span<float> data) const {
+Pending Communicator::start_ring_sum(std::span<float> data, std::int64_t priority) const {
   Pending pending = state_->pending(RingSum::bytes_sent(data.size(), state_->rank, state_->size));
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     const int tag = kFirstRingTag + static_cast<int>(state_->rings_begun++ % kRingTags);
     auto& ring = pending.state_->rings.emplace_back(
         std::make_unique<RingSum>(data.subspan(first, static_cast<std::size_t>(count)),
-                                  state_->comm, state_->rank, state_->size, tag));
-    state_->book->rings.push_back(ring.get());
+                                  state_->comm, state_->rank, state_->size, tag, priority));
+    state_->book->add(*ring, state_->comm);
   });
+  state_->book->go_on();
   return pending;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "runner/base/unique_handle.h"
 #include "runner/communicator.h"
 #include "runner/mpi_calls.h"
+#include "runner/priority_order.h"
 #include "runner/ring_sum.h"
 
 namespace runner {
@@ -55,11 +57,17 @@ struct DatatypeTraits {
 struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
   base::Activity activity;
-  std::vector<RingSum*> rings;  ///< not done, in the order in which they began
+  /// Those that are not done, by communicator, since priorities count within one only.
+  std::map<MPI_Comm, std::vector<RingSum*>> rings;
 
+  void add(RingSum& ring, MPI_Comm comm) { add_by_priority(ring, rings[comm]); }
+  void remove(RingSum* ring) {
+    for (auto& [comm, some] : rings) std::erase(some, ring);
+  }
   /// Other ranks may wait for any of them, whichever this rank waits for.
   void go_on() {
-    std::erase_if(rings, [](RingSum* ring) { return ring->go_on(); });
+    for (auto& [comm, some] : rings) go_on_in_order(some);
+    std::erase_if(rings, [](const auto& entry) { return entry.second.empty(); });
   }
 };
 
@@ -79,7 +87,7 @@ struct Pending::State {
 
   /// Messages may still arrive in the memory of rings, which the end of the process frees.
   void give_up_rings() {
-    for (auto& ring : rings) std::erase(book->rings, ring.release());
+    for (auto& ring : rings) book->remove(ring.release());
     rings.clear();
   }
   bool is_done() {

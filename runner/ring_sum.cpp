@@ -30,13 +30,9 @@ std::size_t RingSum::bytes_sent(std::size_t floats, int rank, int ranks) {
   return sent;
 }
 
-RingSum::RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag)
-    : data_(data), comm_(comm), rank_(rank), ranks_(ranks), tag_(tag) {
-  if (is_done()) return;
-  receive(0);
-  if (is_ahead()) receive(1);
-  send(0);
-}
+RingSum::RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag,
+                 std::int64_t priority)
+    : data_(data), comm_(comm), rank_(rank), ranks_(ranks), tag_(tag), priority_(priority) {}
 
 std::span<float> RingSum::chunk(int number) const {
   const Chunk found = chunk_of(data_.size(), number, ranks_);
@@ -63,6 +59,12 @@ void RingSum::send(int step) {
 }
 
 bool RingSum::go_on() {
+  if (!has_begun_ && !is_done()) {
+    receive(0);
+    if (is_ahead()) receive(1);
+    send(0);
+    has_begun_ = true;
+  }
   while (!is_done()) {
     const auto slot = static_cast<std::size_t>(step_ % 2);
     int has_arrived = 0, is_sent = 0;

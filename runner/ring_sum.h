@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -16,16 +17,20 @@ namespace runner {
 /// Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, JPDC 69 (2009).
 class RingSum {
  public:
-  /// Begins, as `rank` of the `ranks` of `comm`. `tag` is that of no other messages between them
-  /// meanwhile.
-  RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag);
+  /// As `rank` of the `ranks` of `comm`. `tag` is that of no other messages between them meanwhile.
+  RingSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag,
+          std::int64_t priority = 0);
   /// Only after is_done(), or when nothing of MPI is used any more.
   ~RingSum() = default;
   RingSum(const RingSum&) = delete;
   RingSum& operator=(const RingSum&) = delete;
 
   bool is_done() const { return step_ == last_step(); }
-  /// Takes the steps whose messages have arrived. Returns whether it is done. Throws SystemError.
+  /// Whether the left neighbour has begun, too.
+  bool has_met_neighbour() const { return step_ > 0; }
+  std::int64_t priority() const { return priority_; }
+  /// Begins, or takes the steps whose messages have arrived. Returns whether it is done. Throws
+  /// SystemError.
   bool go_on();
   /// What the rank sends in all.
   static std::size_t bytes_sent(std::size_t floats, int rank, int ranks);
@@ -44,6 +49,8 @@ class RingSum {
   const std::span<float> data_;
   const MPI_Comm comm_;
   const int rank_, ranks_, tag_;
+  const std::int64_t priority_;
+  bool has_begun_ = false;
   int step_ = 0;
   MPI_Request sending_ = MPI_REQUEST_NULL;
   std::array<MPI_Request, 2> receiving_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};  ///< of two steps

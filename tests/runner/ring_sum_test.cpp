@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "runner/communicator.h"
+#include "runner/priority_order.h"
 
 namespace runner {
 namespace {
@@ -80,6 +82,66 @@ TEST(RingSum, MayBeWaitedForInAnyOrder) {
     }
   }
   for (const std::vector<float>& one : data) expect_sums(one, world.size());
+}
+
+/// Each rank begins them at times of its own, and waits for those of high priority first.
+TEST(RingSum, AddsUpSumsOfSeveralPriorities) {
+  const Communicator world = Communicator::world();
+  constexpr std::size_t kSums = 9;
+  std::vector<std::vector<float>> data;
+  for (std::size_t i = 0; i < kSums; ++i) data.push_back(values_of(world.rank(), 40'000 + i));
+  std::vector<Pending> pending;
+  for (std::size_t i = 0; i < kSums; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(world.rank() * 2));
+    pending.push_back(world.start_allreduce_sum(data[i], static_cast<std::int64_t>(i / 2)));
+    for (Pending& begun : pending) begun.test();
+  }
+  for (std::size_t i = kSums; i-- > 0;) {
+    pending[i].wait();
+    expect_sums(data[i], world.size());
+  }
+}
+
+/// A sum of so many steps, which others may have yet to begin.
+struct Steps {
+  int left;
+  std::int64_t level;
+  bool met = true;
+  std::int64_t priority() const { return level; }
+  bool has_met_neighbour() const { return met; }
+  bool go_on() { return --left == 0; }
+};
+
+TEST(PriorityOrder, LetsTwoGoOnBeforeThoseOfLowerPriority) {
+  Steps low{9, 0}, middle{9, 1}, high{2, 5}, also_high{9, 5};
+  std::vector<Steps*> sums;
+  for (Steps* one : {&low, &high, &also_high, &middle}) add_by_priority(*one, sums);
+  EXPECT_EQ(sums, (std::vector<Steps*>{&high, &also_high, &middle, &low}));
+  go_on_in_order(sums);
+  EXPECT_EQ(high.left, 1);
+  EXPECT_EQ(also_high.left, 8);
+  EXPECT_EQ(middle.left, 9);
+  EXPECT_EQ(low.left, 9);
+  go_on_in_order(sums);  // high is done
+  EXPECT_EQ(sums, (std::vector<Steps*>{&also_high, &middle, &low}));
+  EXPECT_EQ(middle.left, 8);
+  EXPECT_EQ(low.left, 9);
+}
+
+TEST(PriorityOrder, LetsAllGoOnThatAreAlike) {
+  std::vector<Steps> all(5, Steps{3, 0});
+  std::vector<Steps*> sums;
+  for (Steps& one : all) add_by_priority(one, sums);
+  for (int i = 0; i < 3; ++i) go_on_in_order(sums);
+  EXPECT_TRUE(sums.empty());
+}
+
+TEST(PriorityOrder, DoesNotWaitForSumsThatANeighbourHasNotBegun) {
+  Steps low{2, 0}, first{9, 3, false}, second{9, 2, false}, third{9, 1};
+  std::vector<Steps*> sums;
+  for (Steps* one : {&low, &first, &second, &third}) add_by_priority(*one, sums);
+  go_on_in_order(sums);
+  EXPECT_EQ(low.left, 1);
 }
 
 TEST(RingSum, WaitsForASlowRank) {
