@@ -172,8 +172,8 @@ class Workload {
   /// The workload's own configuration keys that a resumed run may change, since no bit of the state
   /// depends on them: "/dataset/decode_threads"; "/staging" includes all keys below it.
   virtual std::vector<std::string> keys_without_effect() const { return {}; }
-  /// A hash of the parameters' bits on this rank; the same on all ranks unless replicas have
-  /// diverged.
+  /// Collective. A hash of the parameters' bits on this rank; the same on all ranks unless replicas
+  /// have diverged.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;
   /// The configuration key that determines a log key, including log keys that are not written:

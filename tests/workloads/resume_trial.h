@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/base/thrown_message.h"
@@ -29,6 +31,30 @@ inline Bits bits_of(Trial& trial) {
     bits[array.name].assign(bytes.begin(), bytes.end());
   }
   return bits;
+}
+
+/// Each rank as a node of its own.
+inline runner::Topology apart(const runner::Communicator& world) {
+  std::vector<int> nodes(static_cast<std::size_t>(world.size()));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return {world.split(world.rank(), 0), world.rank(), world.size(), std::move(nodes)};
+}
+
+/// Between nodes, whoever reads weights or the optimizer's state ends the update that waits for the
+/// next pass: all get the bits of updates at once.
+template <class OwnTrial>
+void expect_late_bits(const runner::Communicator& world, const nlohmann::json& config) {
+  nlohmann::json changed = config;
+  changed["training"]["late_update"] = false;
+  OwnTrial late(world, apart(world), config), at_once(world, apart(world), changed);
+  for (OwnTrial* trial : {&late, &at_once}) trial->workload().train(2);
+  EXPECT_EQ(late.workload().replica_hash(), at_once.workload().replica_hash());
+  for (OwnTrial* trial : {&late, &at_once}) trial->workload().train(1);
+  EXPECT_EQ(bits_of(late), bits_of(at_once));
+  for (OwnTrial* trial : {&late, &at_once}) trial->workload().train(1);
+  EXPECT_EQ(late.workload().evaluate(nullptr), at_once.workload().evaluate(nullptr));
+  for (OwnTrial* trial : {&late, &at_once}) trial->workload().train(1);
+  EXPECT_EQ(late.weights(), at_once.weights());
 }
 
 /// The steps of a training: `begin` and an evaluation, one more and it is saved, within an epoch;

@@ -151,7 +151,7 @@ Config parse_config(const base::ObjectReader& root) {
   const base::ObjectReader training = root.object("training", "how an update is made");
   parallel::parse_update_keys(training, config);
   config.arithmetic = parallel::parse_convolution_arithmetic(training);
-  config.gradient_payload = parallel::parse_gradient_payload(training);
+  config.gradients = parallel::parse_gradient_travel(training);
   if (config.arithmetic.precision == nn::Precision::kBf16 && config.model.redshifts % 2 != 0) {
     throw base::ConfigError(fmt::format("{}: bf16 takes an even number of /model/redshifts, got {}",
                                         training.where("precision"), config.model.redshifts));

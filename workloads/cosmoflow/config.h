@@ -13,6 +13,7 @@
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
+#include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace cosmoflow {
@@ -33,7 +34,7 @@ struct Config : parallel::UpdateKeys {
   cache::CacheConfig cache;
   nn::ScheduleConfig schedule;
   nn::Arithmetic arithmetic;
-  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
+  parallel::GradientTravel gradients;  ///< between nodes
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
   bool chooses_split = false;     ///< the split is chosen by choose_split()

@@ -33,7 +33,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config) {
   parallel.instruction_set = base::usable_instruction_set();
   parallel.arithmetic = config.arithmetic;
   parallel.ranks_per_sample = config.split.parts();
-  parallel.gradient_payload = config.gradient_payload;
+  parallel.gradients = config.gradients;
   return parallel;
 }
 

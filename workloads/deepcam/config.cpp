@@ -42,7 +42,7 @@ void parse_training(const base::ObjectReader& in, Config& config) {
       "bn_group_ranks", 1, "neighbouring ranks whose samples share batch norm's statistics",
       base::within(1, 1 << 20));
   config.arithmetic = parallel::parse_convolution_arithmetic(in);
-  config.gradient_payload = parallel::parse_gradient_payload(in);
+  config.gradients = parallel::parse_gradient_travel(in);
   config.recompute = parallel::parse_recompute(in, config.recompute);
 }
 
@@ -134,7 +134,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config, int rank
   parallel.instruction_set = base::usable_instruction_set();
   parallel.arithmetic = config.arithmetic;
   parallel.recompute = config.recompute;
-  parallel.gradient_payload = config.gradient_payload;
+  parallel.gradients = config.gradients;
   return parallel;
 }
 

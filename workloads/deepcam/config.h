@@ -15,6 +15,7 @@
 #include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/gradient_travel.h"
 
 namespace deepcam {
 
@@ -29,7 +30,7 @@ struct Config : parallel::UpdateKeys {
   nn::ScheduleConfig schedule;
   std::int64_t bn_group_ranks = 1;  ///< consecutive ranks that share statistics
   nn::Arithmetic arithmetic;
-  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
+  parallel::GradientTravel gradients;  ///< between nodes
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;

@@ -100,7 +100,7 @@ Config parse_config(const base::ObjectReader& root) {
       training.required<std::int64_t>("global_batch_size", "samples of one update, on all ranks",
                                       base::within(1, std::numeric_limits<std::int32_t>::max()));
   config.arithmetic = parallel::parse_arithmetic(training);
-  config.gradient_payload = parallel::parse_gradient_payload(training);
+  config.gradients = parallel::parse_gradient_travel(training);
   config.data.global_batch = config.global_batch_size;
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));

@@ -11,6 +11,7 @@
 #include "workloads/dlrm/model.h"
 #include "workloads/nn/precision.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 
 namespace dlrm {
@@ -24,7 +25,7 @@ struct Config {
   parallel::EmbeddingConfig embeddings;
   std::int64_t global_batch_size = 0;
   nn::Arithmetic arithmetic;
-  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
+  parallel::GradientTravel gradients;  ///< between nodes
   std::int64_t epochs = 0;
 };
 

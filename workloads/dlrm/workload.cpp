@@ -39,7 +39,7 @@ parallel::DataParallelConfig dense_config(const Config& config) {
   dense.global_batch = config.global_batch_size;
   dense.instruction_set = base::usable_instruction_set();
   dense.arithmetic = config.arithmetic;
-  dense.gradient_payload = config.gradient_payload;
+  dense.gradients = config.gradients;
   return dense;
 }
 
@@ -229,6 +229,7 @@ void Dlrm::send_outputs(runner::OutputSink* sink, std::int64_t round,
 }
 
 void Dlrm::save_weights(runner::StateWriter* writer) {
+  model_->finish_update();
   parallel::write_parameters(writer, model_->executor());
   for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
     const parallel::TableSpec& spec = config_.embeddings.tables[i];
@@ -238,6 +239,7 @@ void Dlrm::save_weights(runner::StateWriter* writer) {
 }
 
 void Dlrm::load_weights(const runner::StateReader& reader) {
+  model_->finish_update();
   std::set<std::string> known;
   parallel::read_parameters(reader, model_->executor(), known);
   for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
@@ -257,7 +259,7 @@ runner::StepCost Dlrm::step_cost() const {
 
 std::vector<std::string> Dlrm::keys_without_effect() const {
   return {"/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
-          "/embeddings/memory_limit_gib"};
+          "/embeddings/memory_limit_gib", "/training/late_update"};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
 #include <string>
 
 #include "runner/base/error.h"
@@ -61,7 +61,7 @@ runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSp
   runner::Disclosure facts;
   facts.linear = nn::logged_name(config.arithmetic.precision);
   if (config.ranks_per_sample > 1) facts.communication = facts.linear;
-  if (nodes > 1 && config.gradient_payload == nn::Precision::kBf16) {
+  if (nodes > 1 && config.gradients.payload == nn::Precision::kBf16) {
     facts.communication = nn::logged_name(nn::Precision::kBf16);
   }
   facts.context_ranks = config.ranks_per_sample;
@@ -92,27 +92,28 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
 
 namespace {
 
-/// Forwards each notification to two listeners.
-class BothListeners final : public nn::PassListener {
+/// Forwards each notification to one or two listeners.
+class Listeners final : public nn::PassListener {
  public:
-  BothListeners(nn::PassListener& first, nn::PassListener& second)
-      : first_(first), second_(second) {}
+  /// `second` may be null.
+  Listeners(nn::PassListener& first, nn::PassListener* second)
+      : listeners_{&first, second == nullptr ? &none_ : second} {}
   void input_needed(nn::ValueId value) override {
-    first_.input_needed(value);
-    second_.input_needed(value);
+    for (nn::PassListener* const one : listeners_) one->input_needed(value);
+  }
+  void weights_needed(std::int64_t first) override {
+    for (nn::PassListener* const one : listeners_) one->weights_needed(first);
   }
   void input_gradient_ready(nn::ValueId value) override {
-    first_.input_gradient_ready(value);
-    second_.input_gradient_ready(value);
+    for (nn::PassListener* const one : listeners_) one->input_gradient_ready(value);
   }
   void gradients_ready(std::int64_t floats) override {
-    first_.gradients_ready(floats);
-    second_.gradients_ready(floats);
+    for (nn::PassListener* const one : listeners_) one->gradients_ready(floats);
   }
 
  private:
-  nn::PassListener& first_;
-  nn::PassListener& second_;
+  nn::PassListener none_;
+  const std::array<nn::PassListener*, 2> listeners_;
 };
 
 /// Collective. The faster kind of products as rank 0 measures it, since all ranks must use the same
@@ -163,9 +164,11 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
     traced_layers_ = std::make_unique<TracedLayers>(telemetry);
     executor_->set_layer_listener(*traced_layers_);
   }
-  gradient_exchange_ = std::make_unique<GradientExchange>(
-      world, node, telemetry, memory_->blocks_of_all(), 0,
-      GradientPayload{config.gradient_payload, config.instruction_set});
+  gradient_exchange_ =
+      std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all(), 0,
+                                         config.gradients, config.instruction_set);
+  late_update_ = std::make_unique<LateUpdate>(executor_->parameters(), *memory_,
+                                              *gradient_exchange_, telemetry);
 }
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
@@ -178,30 +181,35 @@ void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
                         double learning_rate, nn::PassListener* listener) {
-  std::optional<BothListeners> both;
-  if (listener != nullptr) both.emplace(*gradient_exchange_, *listener);
-  nn::PassListener* const backward_listener =
-      both ? static_cast<nn::PassListener*>(&*both) : gradient_exchange_.get();
-  gradient_exchange_->begin();
+  Listeners in_forward(*late_update_, listener), in_backward(*gradient_exchange_, listener);
   for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
     load(pass);
     {
       const Scope scope(telemetry_, Subsystem::kForward);
-      executor_->forward(config_.mode, listener);
+      executor_->forward(config_.mode, &in_forward);
       loss(pass);
+    }
+    if (pass == 0) {
+      late_update_->finish();  // nothing is left unless some weights have no part in the pass
+      gradient_exchange_->begin();
     }
     const Scope scope(telemetry_, Subsystem::kBackward);
     // Gradients are final only in the last pass.
     const bool last = pass + 1 == config_.accumulation;
-    executor_->backward(pass > 0, last ? backward_listener : nullptr);
+    executor_->backward(pass > 0, last ? &in_backward : nullptr);
     telemetry_.add(Counter::kFlops, executor_->training_flops());
   }
-  gradient_exchange_->finish();
-  const Scope scope(telemetry_, Subsystem::kOptimizer);
-  if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
-  optimizer.step(executor_->parameters().views(), learning_rate);
-  // The next pass reads weights that other ranks updated, and overwrites gradients that they read.
-  memory_->publish();
+  gradient_exchange_->close();
+  {
+    const Scope scope(telemetry_, Subsystem::kOptimizer);
+    if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
+  }
+  const GradientTravel& gradients = config_.gradients;
+  // Sums in bfloat16 keep their order, so that a pass would wait for nearly all of them at its
+  // start.
+  late_update_->begin(optimizer, learning_rate,
+                      gradients.late_update && gradients.payload == nn::Precision::kF32 &&
+                          gradient_exchange_->is_between_nodes());
 }
 
 void DataParallel::synchronize_statistics() {

@@ -15,6 +15,7 @@
 #include "workloads/nn/executor/training_state.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/late_update.h"
 #include "workloads/parallel/model.h"
 #include "workloads/parallel/node_memory.h"
 #include "workloads/parallel/statistics_exchange.h"
@@ -34,8 +35,7 @@ struct DataParallelConfig {
   /// Number of consecutive ranks that split each sample among them.
   std::int64_t ranks_per_sample = 1;
   nn::VolumeExchange* volumes = nullptr;  ///< between those ranks; outlives the replica
-  nn::Precision gradient_payload =
-      nn::Precision::kF32;  ///< in which gradients travel between nodes
+  GradientTravel gradients = {};          ///< between nodes
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
@@ -82,9 +82,13 @@ class DataParallel final : public Model {
 
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
   /// Collective. One update with `learning_rate`; its phases are telemetry scopes. `listener`,
-  /// unless null, is notified of every forward pass and of the last backward pass.
+  /// unless null, is notified of every forward pass and of the last backward pass. A late update
+  /// ends in the next step or in finish_update(), before which nothing else may be called.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
             nn::PassListener* listener = nullptr);
+  void finish_update() override { late_update_->finish(); }
+  /// Whether the last step's update waits for the next forward pass.
+  bool is_updating() const { return late_update_->is_under_way(); }
   /// The gradients of the last step, summed over all ranks, in the order of the gradient block.
   /// Valid until the next backward pass of any rank.
   std::vector<float> summed_gradients() const { return gradient_exchange_->sums(); }
@@ -119,6 +123,7 @@ class DataParallel final : public Model {
   std::unique_ptr<nn::LayerListener> traced_layers_;  ///< null without a trace
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<GradientExchange> gradient_exchange_;
+  std::unique_ptr<LateUpdate> late_update_;
 };
 
 }  // namespace parallel

@@ -46,14 +46,16 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
                                    const runner::Communicator& node,
                                    telemetry::Telemetry& telemetry,
                                    std::vector<std::span<float>> gradients,
-                                   std::int64_t piece_floats, GradientPayload payload)
+                                   std::int64_t piece_floats, GradientTravel travel,
+                                   base::InstructionSet instruction_set)
     : telemetry_(telemetry),
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
       node_rank_(node.rank()),
+      is_between_nodes_(world.size() > node.size()),
+      last_first_(travel.late_update),
       // The same number on every node, so that each owner has a counterpart on every other node.
-      owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))),
-      across_nodes_(telemetry) {
+      owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
   piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);
   across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, world.rank()));
   static_assert(Progress::is_always_lock_free, "other processes see it");
@@ -64,15 +66,19 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
     progress_.push_back(
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
-  if (payload.precision == nn::Precision::kF32 || across_->size() == 1) return;
+  if (across_->size() == 1) return;
+  if (travel.payload == nn::Precision::kF32) {
+    for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_)
+      across_nodes_.emplace_back(telemetry_);
+    return;
+  }
   const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
   std::vector<std::span<float>> pieces;
   for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - at);
     pieces.push_back(own.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
   }
-  narrow_sums_.emplace(*across_, pieces, nn::kernels(payload.instruction_set), telemetry_,
-                       kBetweenNodes);
+  narrow_sums_.emplace(*across_, pieces, nn::kernels(instruction_set), telemetry_, kBetweenNodes);
 }
 
 void GradientExchange::begin() {
@@ -126,18 +132,23 @@ void GradientExchange::start_ready() {
 }
 
 void GradientExchange::start_between_nodes(std::int64_t begin, std::int64_t end) {
-  if (narrow_sums_) {
-    return narrow_sums_->begin(static_cast<std::size_t>(begin / (piece_floats_ * owners_)));
-  }
+  const std::size_t number = number_of(begin);
+  if (narrow_sums_) return narrow_sums_->begin(number);
   const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
-  across_nodes_.add(kBetweenNodes,
-                    across_->start_allreduce_sum(own.subspan(
-                        static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))));
+  const auto piece =
+      own.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  const std::int64_t priority = last_first_ ? static_cast<std::int64_t>(number) : 0;
+  across_nodes_[number].add(kBetweenNodes, across_->start_allreduce_sum(piece, priority));
 }
 
-bool GradientExchange::test_between_nodes() {
-  const bool is_done = across_nodes_.test();
-  return narrow_sums_ ? narrow_sums_->test() : is_done;
+void GradientExchange::test_between_nodes() {
+  for (Transfer& piece : across_nodes_) piece.test();
+  if (narrow_sums_) narrow_sums_->test();
+}
+
+void GradientExchange::progress() {
+  const Scope scope(telemetry_, Subsystem::kExchange);
+  test_between_nodes();
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
@@ -148,7 +159,7 @@ void GradientExchange::gradients_ready(std::int64_t floats) {
   test_between_nodes();
 }
 
-void GradientExchange::finish() {
+void GradientExchange::close() {
   if (gradients_.size() == 1 && across_->size() == 1) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
   begin_on_node();
@@ -169,12 +180,27 @@ void GradientExchange::finish() {
     telemetry_.end_exchange(*on_node_);
     on_node_.reset();
   }
-  across_nodes_.wait_all();
-  if (narrow_sums_) {
-    const base::Activity::Waiting waiting(across_->activity(), kBetweenNodes);
-    while (!test_between_nodes()) std::this_thread::yield();
-  }
   earlier_ += floats_;
+}
+
+void GradientExchange::wait(std::int64_t begin, std::int64_t end) {
+  if (across_->size() == 1) return;
+  const Scope scope(telemetry_, Subsystem::kExchange);
+  const base::Activity::Waiting waiting(across_->activity(), kBetweenNodes);
+  const std::int64_t apart = piece_floats_ * owners_, first = piece_floats_ * node_rank_;
+  // The first of this rank's pieces that ends after `begin`.
+  const std::int64_t before = std::max<std::int64_t>(begin - first - piece_floats_ + apart, 0);
+  for (std::int64_t at = first + before / apart * apart; at < end; at += apart) {
+    const std::size_t number = number_of(at);
+    if (narrow_sums_) {
+      while (!narrow_sums_->is_done(number)) {
+        narrow_sums_->test();
+        std::this_thread::yield();
+      }
+    } else {
+      across_nodes_[number].wait_all();
+    }
+  }
 }
 
 std::vector<float> GradientExchange::sums() const {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,24 +14,18 @@
 #include "runner/shared_memory.h"
 #include "runner/telemetry/telemetry.h"
 #include "workloads/nn/executor/executor.h"
-#include "workloads/nn/precision.h"
+#include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/narrow_sum.h"
 #include "workloads/parallel/transfer.h"
 
 namespace parallel {
 
-/// How gradients travel between nodes.
-struct GradientPayload {
-  nn::Precision precision = nn::Precision::kF32;
-  base::InstructionSet instruction_set = base::InstructionSet::kBaseline;  ///< that rounds them
-};
-
-/// One step: begin(), the backward pass with this as listener, finish(). The gradient block is cut
-/// into pieces of fixed size, regardless of tensors. Each piece has one owner on every node. As
-/// soon as the piece is final on all ranks of the node, its owner adds it up over them in rank
-/// order, and then exchanges the sum with the piece's owners on other nodes. After finish() each
-/// owner's gradient block holds the sums over all ranks in the pieces it owns, with the same bits
-/// on every node; its other pieces are unspecified. Records its time in the telemetry.
+/// One step: begin(), the backward pass with this as listener, close(), wait() for all pieces. The
+/// gradient block is cut into pieces of fixed size, regardless of tensors. Each piece has one owner
+/// on every node. As soon as the piece is final on all ranks of the node, its owner adds it up over
+/// them in rank order, and then exchanges the sum with the piece's owners on other nodes. After
+/// wait() each owner's gradient block holds the sums over all ranks in the pieces it owns, with the
+/// same bits on every node; its other pieces are unspecified. Records its time in the telemetry.
 /// Between nodes values travel as floats, or as bfloat16 (narrow_sum.h).
 /// Source: exchange of buckets overlapped with the backward pass, and updates divided among the
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
@@ -38,18 +34,37 @@ class GradientExchange final : public nn::PassListener {
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
   /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
+  /// instruction_set: that rounds values to bfloat16. With travel.late_update, pieces that are
+  /// final later overtake others, if they travel as floats.
   GradientExchange(const runner::Communicator& world, const runner::Communicator& node,
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
-                   std::int64_t piece_floats = 0, GradientPayload payload = {});
+                   std::int64_t piece_floats = 0, GradientTravel travel = {},
+                   base::InstructionSet instruction_set = base::InstructionSet::kBaseline);
   void begin();
   void gradients_ready(std::int64_t floats) override;
-  /// Collective. Completes the exchange; this wait is the step's exposed exchange time.
-  void finish();
+  /// Collective. Adds up what is left within the node, so that all pieces travel. Other ranks of
+  /// the node may still read this rank's gradients: do not overwrite them before all have returned.
+  void close();
+  /// Waits for the sums of floats [begin, end), as far as this rank owns them. This and close() are
+  /// the step's exposed exchange time.
+  void wait(std::int64_t begin, std::int64_t end);
+  void wait_all() { wait(0, floats_); }
+  /// Collective. Completes the exchange.
+  void finish() {
+    close();
+    wait_all();
+  }
+  /// Goes on with what travels.
+  void progress();
 
+  /// Whether sums travel between nodes; the same on all ranks.
+  bool is_between_nodes() const { return is_between_nodes_; }
+  /// Of so many consecutive floats every owner has a piece.
+  std::int64_t round_floats() const { return piece_floats_ * owners_; }
   /// Whether this rank owns the piece that contains float `offset` of the block.
   bool is_mine(std::int64_t offset) const { return owner(offset) == node_rank_; }
   /// The sums, gathered from their owners on this node. May be called once every rank of the node
-  /// has returned from finish(), and before any of them begins its next backward pass.
+  /// has waited for all, and before any of them begins its next backward pass.
   std::vector<float> sums() const;
 
  private:
@@ -63,13 +78,17 @@ class GradientExchange final : public nn::PassListener {
   void start_ready();
   void add_up(std::int64_t begin, std::int64_t end);
   void start_between_nodes(std::int64_t begin, std::int64_t end);
-  /// Goes on with the sums between nodes; returns whether none is under way.
-  bool test_between_nodes();
+  void test_between_nodes();
+  /// Of this rank's pieces, the number of the one that begins at `begin`.
+  std::size_t number_of(std::int64_t begin) const {
+    return static_cast<std::size_t>(begin / (piece_floats_ * owners_));
+  }
 
   telemetry::Telemetry& telemetry_;
   std::vector<std::span<float>> gradients_;
   std::int64_t floats_, piece_floats_ = 0;
   int node_rank_;
+  bool is_between_nodes_, last_first_;
   int owners_;                                  ///< on each node: its ranks [0, owners_)
   std::optional<runner::Communicator> across_;  ///< owners of the same pieces, one on each node
   std::optional<runner::SharedMemory> announcements_;
@@ -80,7 +99,8 @@ class GradientExchange final : public nn::PassListener {
   /// on its node.
   std::optional<telemetry::TracedTransfer> on_node_;
   std::optional<NarrowSums> narrow_sums_;  ///< of this rank's pieces, if they travel as bfloat16
-  Transfer across_nodes_;  ///< last member: its requests must end before their buffers do
+  /// Of each of this rank's pieces. Last member: requests must end before their buffers do.
+  std::deque<Transfer> across_nodes_;
 };
 
 }  // namespace parallel

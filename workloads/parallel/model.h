@@ -16,6 +16,9 @@ class Model {
   /// Collective. Draws the weights from (seed, name), and prepares the optimizer: its memory, and
   /// the part of the weights that this rank updates.
   virtual void initialize(std::uint64_t seed, nn::Optimizer& optimizer) = 0;
+  /// Collective. Ends an update that the last step left for the next. To be called before weights
+  /// or the optimizer's state are read or written other than by a step.
+  virtual void finish_update() = 0;
   /// Collective. The arrays of a checkpoint, for a bit-exact resume. Does not change the model.
   virtual std::vector<base::StateArray> state(nn::Optimizer& optimizer) = 0;
   /// Collective. Restores the arrays of state().

@@ -51,6 +51,7 @@ class NarrowSums::Sum {
     phase_ = Phase::kCollecting;
   }
   bool is_collecting() const { return phase_ == Phase::kCollecting; }
+  bool is_idle() const { return phase_ == Phase::kIdle; }
   /// If all parts have arrived, adds them up and begins to send the sums.
   void spread_if_collected(const runner::Communicator& ranks) {
     if (!transfer_.test()) return;
@@ -60,13 +61,11 @@ class NarrowSums::Sum {
                                               bytes_of(received_, count()), by_owner_));
     phase_ = Phase::kSpreading;
   }
-  /// Whether nothing is under way. Takes the sums when all have arrived.
-  bool is_done() {
-    if (phase_ != Phase::kSpreading) return phase_ == Phase::kIdle;
-    if (!transfer_.test()) return false;
+  /// Takes the sums if all have arrived.
+  void take_if_spread() {
+    if (phase_ != Phase::kSpreading || !transfer_.test()) return;
     kernels_.widen(received_.data(), data_.data(), count());
     phase_ = Phase::kIdle;
-    return true;
   }
 
  private:
@@ -116,8 +115,13 @@ bool NarrowSums::test() {
     if (sum->is_collecting()) break;
   }
   bool is_done = true;
-  for (const auto& sum : sums_) is_done = sum->is_done() && is_done;
+  for (const auto& sum : sums_) {
+    sum->take_if_spread();
+    is_done = is_done && sum->is_idle();
+  }
   return is_done;
 }
+
+bool NarrowSums::is_done(std::size_t block) const { return sums_.at(block)->is_idle(); }
 
 }  // namespace parallel

@@ -31,6 +31,8 @@ class NarrowSums {
   void begin(std::size_t block);
   /// Goes on as far as messages have arrived. Returns whether nothing is under way.
   bool test();
+  /// Whether the sum of a block is not under way.
+  bool is_done(std::size_t block) const;
 
  private:
   class Sum;

@@ -98,7 +98,7 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
       {"gradients", bytes.at("gradients")}};
   const std::int64_t nodes = place.ranks / place.node_ranks;
   const std::int64_t summed = bytes.at("gradients") / place.node_ranks;
-  if (nodes > 1 && training.gradient_payload == nn::Precision::kF32) {
+  if (nodes > 1 && training.gradients.payload == nn::Precision::kF32) {
     // Two of as many chunks as there are nodes, of what a rank sums (runner::RingSum); of two nodes
     // one.
     rank["sums between nodes"] = summed * (nodes > 2 ? 2 : 1) / nodes;

@@ -94,12 +94,14 @@ void ReplicaWorkload::synchronize_statistics() {
 }
 
 void ReplicaWorkload::save_weights(runner::StateWriter* writer) {
+  model_->finish_update();
   synchronize_statistics();
   write_parameters(writer, executor());
   write_statistics(writer, executor());
 }
 
 void ReplicaWorkload::load_weights(const runner::StateReader& reader) {
+  model_->finish_update();
   std::set<std::string> known;
   read_parameters(reader, executor(), known);
   read_statistics(reader, executor(), known);
@@ -108,7 +110,8 @@ void ReplicaWorkload::load_weights(const runner::StateReader& reader) {
 
 std::vector<std::string> ReplicaWorkload::keys_without_effect() const {
   // More epochs only append steps; if they changed the schedule, its own keys would differ too.
-  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs", "/cache"};
+  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs", "/cache",
+          "/training/late_update"};
 }
 
 }  // namespace parallel

@@ -90,9 +90,16 @@ nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training) 
   return arithmetic;
 }
 
-nn::Precision parse_gradient_payload(const base::ObjectReader& training) {
-  return training.choice("gradient_payload", nn::Precision::kF32, precisions(),
-                         "in which gradients travel between nodes; they are summed as f32");
+GradientTravel parse_gradient_travel(const base::ObjectReader& training) {
+  GradientTravel travel;
+  travel.payload =
+      training.choice("gradient_payload", travel.payload, precisions(),
+                      "in which gradients travel between nodes; they are summed as f32");
+  travel.late_update = training.optional(
+      "late_update", travel.late_update,
+      "between nodes: the next forward pass updates weights, each layer's when it needs them, so "
+      "that other gradients have more time to travel; results have the same bits");
+  return travel;
 }
 
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback) {

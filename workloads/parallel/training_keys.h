@@ -11,6 +11,7 @@
 #include "runner/base/object_reader.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
+#include "workloads/parallel/gradient_travel.h"
 
 namespace parallel {
 
@@ -52,8 +53,8 @@ Choices<nn::Recompute> recomputes();
 nn::Arithmetic parse_arithmetic(const base::ObjectReader& training);
 /// For networks with convolutions: also reads the key "methods".
 nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training);
-/// Reads the key "gradient_payload" (default f32).
-nn::Precision parse_gradient_payload(const base::ObjectReader& training);
+/// Reads the keys "gradient_payload" and "late_update".
+GradientTravel parse_gradient_travel(const base::ObjectReader& training);
 /// Reads the key "recompute".
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback);
 

@@ -170,6 +170,7 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
 }
 
 double TrainingWorkload::evaluate(runner::OutputSink* outputs) {
+  model().finish_update();
   const double quality = measure(outputs);
   // Outputs alone do not show it: a rectifier turns NaN into 0.
   const std::int64_t broken = model().is_finite() ? 0 : 1;
@@ -178,6 +179,7 @@ double TrainingWorkload::evaluate(runner::OutputSink* outputs) {
 }
 
 void TrainingWorkload::restore(const base::StateSource& source, std::int64_t steps_done) {
+  model().finish_update();
   model().restore(source, *optimizer_);
   // Order and augmentation are functions of (seed, epoch, sample), so the step number suffices.
   steps_done_ = steps_done;
@@ -193,7 +195,7 @@ runner::StepCost TrainingWorkload::step_cost() const {
   runner::StepCost cost =
       parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
   if (around_.topology.node_count > 1) {
-    cost.exchange_bytes = cost.exchange_bytes * nn::bytes_of(training_.gradient_payload) /
+    cost.exchange_bytes = cost.exchange_bytes * nn::bytes_of(training_.gradients.payload) /
                           static_cast<std::int64_t>(sizeof(float));
   }
   return cost;

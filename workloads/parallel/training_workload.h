@@ -52,11 +52,17 @@ class TrainingWorkload : public runner::Workload {
   runner::TrainResult train(std::int64_t steps) override;
   /// NaN if an output, a weight or a running statistic is infinite or NaN.
   double evaluate(runner::OutputSink* outputs) final;
-  std::vector<base::StateArray> state() override { return model().state(*optimizer_); }
+  std::vector<base::StateArray> state() override {
+    model().finish_update();
+    return model().state(*optimizer_);
+  }
   void restore(const base::StateSource& source, std::int64_t steps_done) override;
   /// Of the network and its optimizer only.
   std::int64_t state_bytes() const override;
-  std::uint64_t replica_hash() const override { return model().replica_hash(); }
+  std::uint64_t replica_hash() const override {
+    model().finish_update();
+    return model().replica_hash();
+  }
   /// Of the network only.
   runner::StepCost step_cost() const override;
   nlohmann::json staging_plan() override { return samples_->staging_plan(split_); }

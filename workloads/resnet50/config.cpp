@@ -66,7 +66,7 @@ TrainingConfig parse_training(const base::ObjectReader& in) {
       in.optional<double>("label_smoothing", 0.0, "share of the target spread over all classes",
                           base::between(0.0, 1.0));
   training.arithmetic = parallel::parse_convolution_arithmetic(in);
-  training.gradient_payload = parallel::parse_gradient_payload(in);
+  training.gradients = parallel::parse_gradient_travel(in);
   const auto f32_layers = in.optional<std::vector<std::string>>(
       "f32_layers", {}, "bf16: names of convolutions that are computed in f32 all the same");
   training.arithmetic.f32_layers = {f32_layers.begin(), f32_layers.end()};

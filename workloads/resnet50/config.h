@@ -9,6 +9,7 @@
 #include "staging/staging_config.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
+#include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/training_keys.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/preprocess.h"
@@ -38,7 +39,7 @@ struct TrainingConfig : parallel::UpdateKeys {
   std::int64_t bn_group_samples = 32;
   double label_smoothing = 0.0;
   nn::Arithmetic arithmetic;
-  nn::Precision gradient_payload = nn::Precision::kF32;  ///< between nodes
+  parallel::GradientTravel gradients;  ///< between nodes
   nn::Recompute recompute = nn::Recompute::kNormalizations;
 };
 

@@ -32,7 +32,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config) {
   parallel.instruction_set = base::usable_instruction_set();
   parallel.arithmetic = config.training.arithmetic;
   parallel.recompute = config.training.recompute;
-  parallel.gradient_payload = config.training.gradient_payload;
+  parallel.gradients = config.training.gradients;
   return parallel;
 }
 

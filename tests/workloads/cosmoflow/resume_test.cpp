@@ -76,10 +76,11 @@ TEST_F(CosmoFlowResume, RefusesTheStateOfAnotherModel) {
 
 TEST_F(CosmoFlowResume, MayChangeWhatReadsAlone) {
   Trial trial(world_, configs().front());
-  EXPECT_THAT(trial.workload().keys_without_effect(),
-              testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
-                                            "/dataset/prefetch_batches", "/dataset/cache_bytes",
-                                            "/epochs", "/training/memory_limit_gib"));
+  EXPECT_THAT(
+      trial.workload().keys_without_effect(),
+      testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
+                                    "/dataset/prefetch_batches", "/dataset/cache_bytes", "/epochs",
+                                    "/training/late_update", "/training/memory_limit_gib"));
 }
 
 }  // namespace

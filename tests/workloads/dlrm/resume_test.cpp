@@ -32,6 +32,10 @@ class DlrmResume : public Base {
 
 TEST_P(DlrmResume, EndsInTheSameBits) { expect_same_bits(config()); }
 
+TEST_P(DlrmResume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
+  workload_trial::expect_late_bits<Trial>(world_, config());
+}
+
 TEST_P(DlrmResume, GoesOnOnOneRank) {
   Trial saved(world_, config());
   first_part(saved);

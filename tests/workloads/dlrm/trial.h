@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "shared_directory.h"
 #include "workloads/dlrm/config.h"
@@ -63,6 +64,8 @@ class Trial : public workload_trial::Trial {
  public:
   Trial(const runner::Communicator& world, const nlohmann::json& config)
       : workload_trial::Trial(world, config, check_config, make_workload) {}
+  Trial(const runner::Communicator& world, runner::Topology topology, const nlohmann::json& config)
+      : workload_trial::Trial(world, std::move(topology), config, check_config, make_workload) {}
 };
 
 }  // namespace dlrm

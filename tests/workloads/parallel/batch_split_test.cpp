@@ -39,7 +39,7 @@ TEST(BatchSplit, DisclosesWhatARankHasOfAPass) {
   EXPECT_EQ(facts.micro_batch_size, 13);
   parallel::DataParallelConfig narrow;
   narrow.global_batch = 4;
-  narrow.gradient_payload = nn::Precision::kBf16;
+  narrow.gradients.payload = nn::Precision::kBf16;
   facts = disclosure_of(narrow, split_batch(narrow, 2), 2);
   EXPECT_EQ(facts.linear, "fp32");
   EXPECT_EQ(facts.communication, "bfloat16");

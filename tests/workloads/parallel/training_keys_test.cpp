@@ -159,16 +159,19 @@ TEST(TrainingKeys, NameAFileOfMethodsWhereThereAreConvolutions) {
   EXPECT_TRUE(parsed(json::object(), parse_convolution_arithmetic).methods.empty());
 }
 
-TEST(GradientPayload, IsF32UnlessTold) {
-  const auto payload = [](const json& section) {
-    return parsed(section, [](const base::ObjectReader& in) { return parse_gradient_payload(in); });
+TEST(GradientTravel, IsLateAndOfF32UnlessTold) {
+  const auto travel = [](const json& section) {
+    return parsed(section, [](const base::ObjectReader& in) { return parse_gradient_travel(in); });
   };
-  EXPECT_EQ(payload(json::object()), nn::Precision::kF32);
-  EXPECT_EQ(payload({{"gradient_payload", "bf16"}}), nn::Precision::kBf16);
+  EXPECT_EQ(travel(json::object()).payload, nn::Precision::kF32);
+  EXPECT_TRUE(travel(json::object()).late_update);
+  EXPECT_EQ(travel({{"gradient_payload", "bf16"}}).payload, nn::Precision::kBf16);
+  EXPECT_FALSE(travel({{"late_update", false}}).late_update);
   EXPECT_THAT(refusal([&] {
-                payload({{"gradient_payload", "int8"}});
+                travel({{"gradient_payload", "int8"}});
               }),
               testing::HasSubstr("gradient_payload"));
+  EXPECT_THAT(refusal([&] { travel({{"late_update", 1}}); }), testing::HasSubstr("late_update"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(Resume, WithDecodedImagesEndsInTheSameBits) {
   EXPECT_THAT(Trial(world_, keeping).workload().keys_without_effect(),
               testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
                                             "/dataset/prefetch_batches", "/dataset/cache_bytes",
-                                            "/epochs"));
+                                            "/epochs", "/training/late_update"));
 }
 
 TEST_F(Resume, KeepsWhatLarsRemembersOfItsRate) {
@@ -75,6 +75,10 @@ TEST_F(Resume, RefusesTheStateOfAnotherModel) {
   EXPECT_THAT(
       refusal(wider, config()),
       testing::HasSubstr("conv1.weight: is of shape [16, 3, 7, 7], expected [32, 3, 7, 7]"));
+}
+
+TEST_F(Resume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
+  workload_trial::expect_late_bits<Trial>(world_, config());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "shared_directory.h"
@@ -63,6 +64,8 @@ class Trial : public workload_trial::Trial {
  public:
   Trial(const runner::Communicator& world, const nlohmann::json& config)
       : workload_trial::Trial(world, config, check_config, make_workload) {}
+  Trial(const runner::Communicator& world, runner::Topology topology, const nlohmann::json& config)
+      : workload_trial::Trial(world, std::move(topology), config, check_config, make_workload) {}
 };
 
 }  // namespace resnet50

@@ -76,6 +76,7 @@ class HybridParallel final : public Model, private nn::PassListener {
   /// DataParallel::step(). REQUIRES: each id is less than its table's number of rows.
   void step(Ids ids, const DataParallel::Load& load, const DataParallel::Loss& loss,
             nn::Optimizer& optimizer, double learning_rate);
+  void finish_update() override { dense_.finish_update(); }
   /// Collective. An inference pass; the results are the executor's outputs.
   void infer(Ids ids, const std::function<void()>& load);
 

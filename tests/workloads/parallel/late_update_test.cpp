@@ -1,0 +1,96 @@
+// Tests that updates which wait for the next forward pass give the bits of those that do not.
+#include "workloads/parallel/late_update.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/parallel/nodes.h"
+#include "workloads/parallel/trial.h"
+
+namespace {
+
+using MakeOptimizer = std::unique_ptr<nn::Optimizer> (*)();
+struct Kind {
+  const char* name;
+  MakeOptimizer make;
+  bool is_late;  ///< between nodes
+};
+const Kind kKinds[] = {
+    {"sgd", [] { return nn::make_sgd({.momentum = 0.9, .weight_decay = 1e-4}); }, true},
+    {"lars", [] { return make_lars(); }, true},
+    {"adam", [] { return nn::make_adam({.weight_decay = 1e-3}); }, true},
+    {"adagrad", [] { return nn::make_adagrad({}); }, true},
+    {"lamb", [] { return nn::make_lamb({.max_gradient_norm = 0.0}); }, true},
+    {"limited_lamb", [] { return nn::make_lamb({.max_gradient_norm = 0.5}); }, false},
+};
+
+/// Pieces of its weights go round a ring on any layout of up to 8 ranks.
+nn::Network wide_network() {
+  const nn::Initializer weights = {nn::Distribution::kTruncatedNormal, 0.1, 0.0};
+  const nn::Padding one = nn::uniform_padding(2, 1, 1);
+  nn::Network net;
+  auto x = net.input({3, {16, 16}});
+  x = net.batch_norm(net.convolution(x, {"conv1", 64, 3, 4, one, weights}), {"bn1"});
+  x = net.batch_norm(net.convolution(x, {"conv2", 512, 3, 2, one, weights}), {"bn2"});
+  x = net.batch_norm(net.convolution(x, {"conv3", 256, 1, 1, {}, weights}), {"bn3"});
+  net.fully_connected(net.global_average_pool(x), {"fc", kClasses, weights, {}});
+  return net;
+}
+
+std::unique_ptr<Trial> trial(const runner::Communicator& world, runner::Communicator node,
+                             const Kind& kind, std::int64_t accumulation,
+                             parallel::GradientTravel gradients) {
+  // Not both, to save time.
+  nn::Network network = accumulation == 1 ? wide_network() : small_network();
+  return std::make_unique<Trial>(world, std::move(node), kind.make(), 6, accumulation, kGlobalBatch,
+                                 nn::Mode::kTraining, std::move(network),
+                                 nn::Recompute::kNormalizations, gradients);
+}
+
+TEST_P(Nodes, GiveTheSameBitsWhenUpdatesWaitForTheNextPass) {
+  const runner::Communicator world = runner::Communicator::world();
+  const bool is_divided =
+      world.allreduce_max(std::int64_t{nodes_of(world).size() < world.size() ? 1 : 0}) > 0;
+  for (const Kind& kind : kKinds) {
+    for (const std::int64_t accumulation : {1, 2}) {
+      SCOPED_TRACE(std::string(kind.name) + ", passes of a step: " + std::to_string(accumulation));
+      const auto late = trial(world, nodes_of(world), kind, accumulation, {.late_update = true});
+      const auto at_once =
+          trial(world, nodes_of(world), kind, accumulation, {.late_update = false});
+      for (int step = 0; step < 4; ++step) {
+        late->begin_step(0.01);
+        at_once->begin_step(0.01);
+        ASSERT_EQ(late->outputs(), at_once->outputs()) << "step " << step;
+      }
+      EXPECT_EQ(late->model().is_updating(), is_divided && kind.is_late);
+      EXPECT_FALSE(at_once->model().is_updating());
+      late->model().finish_update();
+      ASSERT_EQ(late->model().replica_hash(), at_once->model().replica_hash());
+      EXPECT_FALSE(late->model().is_updating());
+    }
+  }
+}
+
+TEST_P(Nodes, WaitAtOnceForSumsInBfloat16) {
+  const runner::Communicator world = runner::Communicator::world();
+  const auto narrow =
+      trial(world, nodes_of(world), kKinds[0], 1, {.payload = nn::Precision::kBf16});
+  narrow->begin_step(0.01);
+  EXPECT_FALSE(narrow->model().is_updating());
+}
+
+/// As where a run has diverged.
+TEST_P(Nodes, MayEndBeforeTheUpdateThatWaits) {
+  const runner::Communicator world = runner::Communicator::world();
+  const auto left = trial(world, nodes_of(world), kKinds[0], 1, {});
+  left->begin_step(0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, kLayouts, [](const auto& layout) { return layout.param; });
+
+}  // namespace

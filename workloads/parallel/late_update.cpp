@@ -1,0 +1,59 @@
+// Updates group by group, as a pass goes on.
+#include "workloads/parallel/late_update.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace parallel {
+
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+LateUpdate::LateUpdate(const nn::Parameters& parameters, nn::ParameterMemory& memory,
+                       GradientExchange& exchange, telemetry::Telemetry& telemetry)
+    : parameters_(parameters.views()), memory_(memory), exchange_(exchange), telemetry_(telemetry) {
+  // A group ends with a barrier of the node's ranks, of which each should have a part in it.
+  std::int64_t end = static_cast<std::int64_t>(parameters.all_weights().size());
+  for (std::size_t p = parameters_.size(); p-- > 0;) {
+    if (p > 0 && end - parameters_[p].offset < exchange.round_floats()) continue;
+    groups_.push_back(p);
+    end = parameters_[p].offset;
+  }
+  std::reverse(groups_.begin(), groups_.end());
+}
+
+void LateUpdate::begin(nn::Optimizer& optimizer, double learning_rate, bool is_late) {
+  optimizer_ = &optimizer;
+  updated_ = parameters_.size();
+  const bool is_at_once = !is_late || optimizer.needs_all_gradients();
+  if (is_at_once) exchange_.wait_all();
+  {
+    const Scope scope(telemetry_, Subsystem::kOptimizer);
+    optimizer.begin_update(parameters_, learning_rate);
+  }
+  if (is_at_once) finish();
+}
+
+void LateUpdate::weights_needed(std::int64_t first) {
+  if (!is_under_way()) return;
+  exchange_.progress();
+  while (is_under_way() && parameters_[updated_ - 1].offset >= first) {
+    update_from(*std::prev(std::lower_bound(groups_.begin(), groups_.end(), updated_)));
+  }
+}
+
+void LateUpdate::finish() {
+  if (is_under_way()) update_from(0);
+}
+
+void LateUpdate::update_from(std::size_t first) {
+  const nn::ParameterView& last = parameters_[updated_ - 1];
+  exchange_.wait(parameters_[first].offset, last.offset + last.count);
+  const Scope scope(telemetry_, Subsystem::kOptimizer);
+  optimizer_->update(parameters_, {first, updated_});
+  updated_ = first;
+  // The next pass reads weights that other ranks updated, and overwrites gradients that they read.
+  memory_.publish();
+}
+
+}  // namespace parallel
