@@ -19,20 +19,14 @@ import itertools
 import json
 import os
 import pathlib
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
 from beside_pytorch import check_files, machine_of, whole_number, write_report
+from between_hosts import bytes_of, check_clocks, is_rate, on_hosts, require_namespaces, run_traced, step_s, times_of
 from run_check import call
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "parity"))
-import peer
-
-HOSTS = TESTS / "hosts.sh"
 VARIANTS = ("alltoall", "scatter", "scatter_list")
 VALUE_BYTES = {"f32": 4, "bf16": 2}
 ID_BYTES = 4
@@ -55,15 +49,9 @@ def parse_arguments():
     check_files(parser, options)
     if options.batch % options.hosts != 0:
         parser.error(f"--batch: must divide by {options.hosts} hosts, got {options.batch}")
-    if not re.fullmatch(r"unlimited|[0-9.]+([kmgt]?bit|[kmgt]?bps)", options.rate):
+    if not is_rate(options.rate):
         parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
     return options
-
-
-def require_namespaces():
-    done = subprocess.run([HOSTS, "--probe"], capture_output=True, text=True)
-    if done.returncode != 0:
-        peer.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
 
 
 def generate(options, folder):
@@ -88,16 +76,6 @@ def write_config(options, folder, variant, payload):
     return path
 
 
-def on_hosts(options, *arguments):
-    """Runs `trainmark` with a rank on each host."""
-    hosts = ",".join(f"host{number}:1" for number in range(1, options.hosts + 1))
-    # If hosts share cores, waiting ranks must yield.
-    is_shared = options.hosts * options.threads > len(os.sched_getaffinity(0))
-    shared = ["--mca", "mpi_yield_when_idle", 1] if is_shared else []
-    call([HOSTS, options.hosts, options.rate, "mpirun", "-n", options.hosts, "--host", hosts, "--bind-to", "none",
-          *shared, options.program, *arguments])
-
-
 def expected_bytes(options, folder, config, payload):
     """Bytes that all ranks send in a step, by name. Each rank keeps its own share of the samples' values and ids."""
     plan = folder / "plan.json"
@@ -106,45 +84,6 @@ def expected_bytes(options, folder, config, payload):
     elsewhere = options.batch * (options.hosts - 1) // options.hosts
     values = VALUE_BYTES[payload] * elsewhere * sum(shard["columns"] for shard in shards)
     return {**dict.fromkeys(EXCHANGED, values), "ids": ID_BYTES * elsewhere * len(shards)}
-
-
-def run(options, config):
-    """Trains and returns the trace."""
-    on_hosts(options, "run", config, "--trace", f"2:{options.steps}")
-    results = pathlib.Path(json.loads(config.read_text())["results"]["directory"]) / "here/dlrm"
-    return json.loads(max(results.glob("*.trace.json"), key=lambda path: path.stat().st_mtime_ns).read_text())
-
-
-def step_s(trace):
-    """Seconds of each step on its slowest rank."""
-    slowest = {}
-    for event in trace["traceEvents"]:
-        if event.get("cat") == "step":
-            step = event["args"]["step"]
-            slowest[step] = max(slowest.get(step, 0.0), event["dur"] * 1e-6)
-    return list(slowest.values())
-
-
-def times_of(trace, names):
-    """Exposed and hidden seconds per step of all transfers with these names, or of all transfers if `names` is empty;
-    means over the ranks."""
-    ranks = trace["otherData"]["ranks"]
-    sums = {"exposed_s": 0.0, "hidden_s": 0.0}
-    for rank in ranks:
-        for times in rank["transfers"] if names else [rank["all_transfers"]]:
-            if not names or times["name"] in names:
-                for key in sums:
-                    sums[key] += times[key] / rank["steps"] / len(ranks)
-    return sums
-
-
-def bytes_of(trace):
-    """Bytes that all ranks sent per step, by name."""
-    sent = {}
-    for rank in trace["otherData"]["ranks"]:
-        for times in rank["transfers"]:
-            sent[times["name"]] = sent.get(times["name"], 0) + times["bytes"] / rank["steps"]
-    return sent
 
 
 def summary(traces, expected):
@@ -168,17 +107,6 @@ def check_bytes(name, traces, expected):
         for what, count in expected.items():
             if sent.get(what) != count:
                 sys.exit(f"{name}: expected {count} bytes of {what} in a step, sent {sent.get(what)}")
-
-
-def check_clocks(name, traces):
-    """Namespaces share one clock, so measured offsets must be 0 within the stated uncertainty."""
-    for trace in traces:
-        for rank in trace["otherData"]["ranks"]:
-            for when in ("start", "end"):
-                clock = rank["clock"][when]
-                if abs(clock["offset_s"]) > clock["uncertainty_s"]:
-                    sys.exit(f"{name}: rank {rank['rank']}: expected a clock that is no more than "
-                             f"{clock['uncertainty_s']} s off, found {clock['offset_s']} s")
 
 
 def show(ranked):
@@ -208,7 +136,7 @@ def main():
             expected[what] = expected_bytes(options, folder, config, payload)
         for _ in range(options.repetitions):
             for what, (config, _) in configs.items():
-                traces.setdefault(what, []).append(run(options, config))
+                traces.setdefault(what, []).append(run_traced(options, config))
         telemetry = next((folder / "results/here/dlrm").glob("*.telemetry.json"))
         provenance = json.loads(telemetry.read_text())["provenance"]
     for what in configs:
