@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+from beside_pytorch import check_files, whole_number
 from run_check import call
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -19,8 +20,22 @@ import peer
 HOSTS = TESTS / "hosts.sh"
 
 
-def is_rate(text):
-    return re.fullmatch(r"unlimited|[0-9.]+([kmgt]?bit|[kmgt]?bps)", text) is not None
+def add_options(parser, rate):
+    """The options that all such scripts have; `rate` is the default of --rate."""
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--hosts", type=int, choices=(2, 3, 4), default=2)
+    parser.add_argument("--rate", default=rate, help="of each link, as tc takes it, or unlimited")
+    parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+
+
+def parse_options(parser):
+    """The options of the command line; exits with 2 for files and rates that cannot be."""
+    options = parser.parse_args()
+    check_files(parser, options)
+    if not re.fullmatch(r"unlimited|[0-9.]+([kmgt]?bit|[kmgt]?bps)", options.rate):
+        parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
+    return options
 
 
 def require_namespaces():

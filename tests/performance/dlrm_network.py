@@ -23,8 +23,9 @@ import statistics
 import sys
 import tempfile
 
-from beside_pytorch import check_files, machine_of, whole_number, write_report
-from between_hosts import bytes_of, check_clocks, is_rate, on_hosts, require_namespaces, run_traced, step_s, times_of
+from beside_pytorch import machine_of, whole_number, write_report
+from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, require_namespaces, run_traced,
+                           step_s, times_of)
 from run_check import call
 
 VARIANTS = ("alltoall", "scatter", "scatter_list")
@@ -36,21 +37,14 @@ SETTINGS = ("hosts", "rate", "batch", "width", "steps", "repetitions", "threads"
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
-    parser.add_argument("--hosts", type=int, choices=(2, 3, 4), default=2)
-    parser.add_argument("--rate", default="1gbit", help="of each link, as tc takes it, or unlimited")
+    add_options(parser, "1gbit")
     parser.add_argument("--batch", type=whole_number(2), default=2048, help="samples of a step on all hosts")
     parser.add_argument("--width", type=whole_number(1), default=64, help="numbers in a row of a table")
     parser.add_argument("--steps", type=whole_number(2), default=12, help="of a run; the first one is not counted")
     parser.add_argument("--repetitions", type=whole_number(1), default=5, help="runs of each variant and payload")
-    parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
-    options = parser.parse_args()
-    check_files(parser, options)
+    options = parse_options(parser)
     if options.batch % options.hosts != 0:
         parser.error(f"--batch: must divide by {options.hosts} hosts, got {options.batch}")
-    if not is_rate(options.rate):
-        parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
     return options
 
 

@@ -3,7 +3,7 @@
 ResNet-50 trains on the quickstart's images, one rank on each of several hosts (tests/hosts.sh), with all payloads for
 each seed: only what travels between the hosts differs. Prints the accuracy after the last epoch by payload and seed, and
 the mean difference of pairs of seeds. Asserts only that bf16 sends half of the bytes. Needs root. At the default size
-it takes about ten minutes on two cores:
+it takes three and a half minutes on two cores:
 
     python3 tests/performance/gradient_payload.py build/release/trainmark --output /tmp/gradient_payload.json
 
@@ -19,8 +19,8 @@ import statistics
 import sys
 import tempfile
 
-from beside_pytorch import check_files, machine_of, whole_number, write_report
-from between_hosts import bytes_of, is_rate, on_hosts, require_namespaces
+from beside_pytorch import machine_of, whole_number, write_report
+from between_hosts import add_options, bytes_of, on_hosts, parse_options, require_namespaces
 from run_check import call
 
 PAYLOADS = ("f32", "bf16")
@@ -29,20 +29,12 @@ SETTINGS = ("hosts", "rate", "epochs", "width", "seeds", "per_class", "threads")
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
-    parser.add_argument("--hosts", type=int, choices=(2, 3, 4), default=2)
-    parser.add_argument("--rate", default="unlimited", help="of each link, as tc takes it, or unlimited")
-    parser.add_argument("--epochs", type=whole_number(1), default=12)
+    add_options(parser, "unlimited")
+    parser.add_argument("--epochs", type=whole_number(1), default=10)
     parser.add_argument("--width", type=whole_number(16), default=32, help="channels of the first convolution")
     parser.add_argument("--seeds", type=whole_number(2), default=3, help="trainings with each payload")
     parser.add_argument("--per-class", type=whole_number(16), default=250, help="training images of each of 8 classes")
-    parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
-    options = parser.parse_args()
-    check_files(parser, options)
-    if not is_rate(options.rate):
-        parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
-    return options
+    return parse_options(parser)
 
 
 def write_config(options, folder, payload, seed):

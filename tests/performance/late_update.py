@@ -7,7 +7,7 @@ its slowest rank; the wait, from the end of a backward pass to the first layer o
 of a step that training spent in communication, the mean over the ranks. At the rate that suits the machine, the sums
 take about as long as the backward pass. All hosts share this machine's cores, which also carry the links. Asserts only
 that both send the same bytes, end with the same weights, and that the hosts' clocks agree. Needs root. At the default
-size it takes about five minutes on two cores:
+size it takes two and a half minutes on two cores:
 
     python3 tests/performance/late_update.py build/release/trainmark --rate 300mbit --output /tmp/late_update.json
 
@@ -23,8 +23,9 @@ import statistics
 import sys
 import tempfile
 
-from beside_pytorch import check_files, machine_of, whole_number, write_report
-from between_hosts import bytes_of, check_clocks, is_rate, on_hosts, require_namespaces, run_traced, step_s
+from beside_pytorch import machine_of, whole_number, write_report
+from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, require_namespaces, run_traced,
+                           step_s)
 from run_check import call
 
 NAMES = {True: "late", False: "at once"}
@@ -35,21 +36,14 @@ SETTINGS = ("hosts", "rate", "batch", "width", "steps", "repetitions", "threads"
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="path of trainmark")
-    parser.add_argument("--hosts", type=int, choices=(2, 3, 4), default=2)
-    parser.add_argument("--rate", default="300mbit", help="of each link, as tc takes it, or unlimited")
+    add_options(parser, "300mbit")
     parser.add_argument("--batch", type=whole_number(2), default=1024, help="images of a step on all hosts")
     parser.add_argument("--width", type=whole_number(16), default=64, help="channels of the first convolution")
     parser.add_argument("--steps", type=whole_number(3), default=4, help="of a run; the first one is not counted")
     parser.add_argument("--repetitions", type=whole_number(1), default=3, help="runs of each")
-    parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
-    parser.add_argument("--output", help="JSON file for settings, figures and machine")
-    options = parser.parse_args()
-    check_files(parser, options)
+    options = parse_options(parser)
     if options.batch % BN_GROUP != 0:
         parser.error(f"--batch: must divide by {BN_GROUP}, got {options.batch}")
-    if not is_rate(options.rate):
-        parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
     return options
 
 

@@ -102,7 +102,7 @@ TEST(RingSum, AddsUpSumsOfSeveralPriorities) {
   }
 }
 
-/// A sum of so many steps, which others may have yet to begin.
+/// Stands for a sum: its steps left, its priority, and whether the neighbour has begun.
 struct Steps {
   int left;
   std::int64_t level;

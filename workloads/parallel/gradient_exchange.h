@@ -59,7 +59,7 @@ class GradientExchange final : public nn::PassListener {
 
   /// Whether sums travel between nodes; the same on all ranks.
   bool is_between_nodes() const { return is_between_nodes_; }
-  /// Of so many consecutive floats every owner has a piece.
+  /// Floats of one piece of every owner, which follow one another.
   std::int64_t round_floats() const { return piece_floats_ * owners_; }
   /// Whether this rank owns the piece that contains float `offset` of the block.
   bool is_mine(std::int64_t offset) const { return owner(offset) == node_rank_; }
