@@ -20,7 +20,7 @@ test_jube() {
   jube result jube_runs --id last >result.log 2>&1 || fail "$(cat result.log)"
   local rows
   rows=$(grep -cE '^\| *resnet50 *\| *f32 *\| *[12] *\| *[0-9.]+ *\| *[0-9.]+ *\| *[0-9.e-]+ *\|' result.log) || true
-  [[ $rows == 2 ]] || fail "expected two rows of figures, found:" "$(cat result.log)"
+  [[ $rows == 2 ]] || fail "expected two rows of figures, found:" "$(cat result.log)" "$(find jube_runs -name stderr -exec cat {} +)"
 }
 
 # Puts a module file that names the installed tree where `module` finds it.

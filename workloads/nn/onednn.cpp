@@ -11,6 +11,8 @@
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "workloads/kernels/tiling.h"
+#include "workloads/nn/library_check.h"
+#include "workloads/nn/version.h"
 
 namespace nn {
 namespace {
@@ -78,6 +80,12 @@ Device::Device() {
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
   }
   multiplies_in_tiles = multiplies_bf16_in_tiles();
+  // Once: if it throws, the next Device looks again.
+  static const bool trusted = [this] {
+    refuse_if_lost(elements_lost(engine, stream), library_version());
+    return true;
+  }();
+  static_cast<void>(trusted);
 }
 
 ChannelLayout ChannelLayout::in_wide_columns() const {

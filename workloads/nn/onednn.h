@@ -18,7 +18,8 @@ namespace nn {
 /// oneDNN's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one Device
 /// per process, used from one thread.
 struct Device {
-  /// The first Device keeps oneDNN from AMX tiles where this process may not use them.
+  /// The first Device keeps oneDNN from AMX tiles where this process may not use them. Throws
+  /// SystemError if oneDNN computes wrong results on this machine.
   Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
