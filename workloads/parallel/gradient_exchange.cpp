@@ -67,16 +67,17 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
   if (across_->size() == 1) return;
-  if (travel.payload == nn::Precision::kF32) {
-    for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_)
-      across_nodes_.emplace_back(telemetry_);
-    return;
-  }
   const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
   std::vector<std::span<float>> pieces;
   for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - at);
     pieces.push_back(own.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+  }
+  if (travel.payload == nn::Precision::kF32) {
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      across_nodes_.emplace_back(telemetry_);
+    }
+    return;
   }
   narrow_sums_.emplace(*across_, pieces, nn::kernels(instruction_set), telemetry_, kBetweenNodes);
 }

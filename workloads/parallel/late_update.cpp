@@ -25,13 +25,13 @@ LateUpdate::LateUpdate(const nn::Parameters& parameters, nn::ParameterMemory& me
 void LateUpdate::begin(nn::Optimizer& optimizer, double learning_rate, bool is_late) {
   optimizer_ = &optimizer;
   updated_ = parameters_.size();
-  const bool is_at_once = !is_late || optimizer.needs_all_gradients();
-  if (is_at_once) exchange_.wait_all();
+  const bool needs_all = optimizer.needs_all_gradients();
+  if (needs_all) exchange_.wait_all();
   {
     const Scope scope(telemetry_, Subsystem::kOptimizer);
     optimizer.begin_update(parameters_, learning_rate);
   }
-  if (is_at_once) finish();
+  if (needs_all || !is_late) finish();
 }
 
 void LateUpdate::weights_needed(std::int64_t first) {

@@ -159,25 +159,25 @@ void Executor::bind(StatisticsExchange* exchange) {
                                sample_bytes(desc), type_of(desc) == dnnl::memory::data_type::f32});
     }
   }
-  auto needed = static_cast<std::int64_t>(parameters_->all_weights().size());
-  for (const PassSegment& segment : planner_->pass().forward()) {
+  const auto each_parameter = [&](const PassSegment& segment, const auto& take) {
     for (const PassStep& step : segment.steps) {
       const Operation& operation = operations[step.operation];
       for (const ParameterId id : {operation.weights, operation.bias}) {
-        if (id >= 0) needed = std::min(needed, parameters_->first(id));
+        if (id >= 0) take(id, step.work);
       }
     }
+  };
+  auto needed = static_cast<std::int64_t>(parameters_->all_weights().size());
+  for (const PassSegment& segment : planner_->pass().forward()) {
+    each_parameter(
+        segment, [&](ParameterId id, Work) { needed = std::min(needed, parameters_->first(id)); });
     needed_.push_back(needed);
   }
   std::int64_t ready = 0;
   for (const PassSegment& segment : planner_->pass().backward()) {
-    for (const PassStep& step : segment.steps) {
-      if (step.work != Work::kRun) continue;
-      const Operation& operation = operations[step.operation];
-      for (const ParameterId id : {operation.weights, operation.bias}) {
-        if (id >= 0) ready = std::max(ready, parameters_->prefix(id));
-      }
-    }
+    each_parameter(segment, [&](ParameterId id, Work work) {
+      if (work == Work::kRun) ready = std::max(ready, parameters_->prefix(id));
+    });
     ready_.push_back(ready);
   }
 }
