@@ -108,7 +108,8 @@ std::string names_of(const std::vector<WorkloadEntry>& workloads,
 }
 
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
-                                   const std::string& name, std::string_view where) {
+                                   const std::string& name, std::string_view where,
+                                   const std::vector<std::string>& others) {
   std::vector<std::string> names;
   for (const WorkloadEntry& entry : workloads) {
     if (entry.name == name) return entry;
@@ -120,6 +121,7 @@ const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
   const std::string near = base::nearest_name(name, names);
   if (!near.empty()) message += "; did you mean '" + near + "'?";
   message += " (there are:";
+  names.insert(names.end(), others.begin(), others.end());
   for (const std::string& known : names) message += " " + known;
   throw base::ConfigError(message + ")");
 }

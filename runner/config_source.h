@@ -50,8 +50,9 @@ std::string names_of(const std::vector<WorkloadEntry>& workloads,
 inline std::string for_whom(const std::string& names) { return names.empty() ? "" : names + ": "; }
 
 /// The entry called `name`. Throws ConfigError with the nearest name; the message begins with
-/// `where`.
+/// `where`, and lists the workloads and `others`, which may stand there, too.
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
-                                   const std::string& name, std::string_view where);
+                                   const std::string& name, std::string_view where,
+                                   const std::vector<std::string>& others = {});
 
 }  // namespace runner

@@ -109,7 +109,7 @@ PlannedRank planned_rank(const Surroundings& around) {
 }
 
 Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads,
+              const MemoryNeeds& memory, const Surroundings& around, const Place& place,
               const CheckpointFormat& format) {
   const std::int64_t runs = plan.runs;
   const WorkloadInfo& info = workload.info();
@@ -136,10 +136,12 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
           {"ranks",
            {{"ranks", around.world.size()},
             {"nodes", around.topology.node_count},
-            {"threads_per_rank", threads.threads},
-            {"node_threads", threads.node_threads},
-            {"node_cpus", threads.node_cpus},
-            {"oversubscribed", threads.oversubscribed()}}},
+            {"threads_per_rank", place.threads.threads},
+            {"node_threads", place.threads.node_threads},
+            {"node_cpus", place.threads.node_cpus},
+            {"oversubscribed", place.threads.oversubscribed()},
+            {"cpus", place.summary},
+            {"faults", place.faults}}},
           {"log", log_plan(workload)}};
 }
 

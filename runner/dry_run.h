@@ -19,7 +19,7 @@ PlannedRank planned_rank(const Surroundings& around);
 /// "workload", "schedule", "memory", "disk", "checkpoint", "staging", "placement", "ranks", "log"},
 /// the same on every rank except per-rank facts, which are rank 0's.
 nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-                        const MemoryNeeds& memory, const Surroundings& around,
-                        const ThreadPlan& threads, const CheckpointFormat& format);
+                        const MemoryNeeds& memory, const Surroundings& around, const Place& place,
+                        const CheckpointFormat& format);
 
 }  // namespace runner

@@ -28,7 +28,7 @@ ExitCode show_memory(const ConfigOptions& options, bool as_json) {
   const RunConfig& config = *options.source->config;
   PlannedRank place;
   place.ranks = place.node_ranks = options.ranks;
-  place.threads = plan_threads(config.threads, current_binding(), options.ranks);
+  place.threads = planned_threads(config.cpus, config.threads, options.ranks);
   const Json document = memory_document(options.source->entry->memory_needs(config, place), place);
   if (as_json) {
     write_document(document, options.json, std::cout);

@@ -1,12 +1,15 @@
-// Reads bindings through hwloc and computes threads per rank.
+// Reads bindings through hwloc, gives ranks their CPUs, and computes threads per rank.
 #include "runner/placement.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,6 +18,7 @@
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/usable_cpus.h"
+#include "runner/cpu_plan.h"
 #include "runner/hwloc_topology.h"
 #include "runner/openmp_team.h"
 
@@ -115,21 +119,35 @@ int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpu
   return std::max(1, base::narrow<int>(mine * node_cpus / claimed));
 }
 
-ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node) {
-  const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
-  const std::int64_t usable = base::usable_cpus();
-  // A quota below a rank's number of bound CPUs applies to the node, not to the rank.
-  const std::int64_t quota = usable < bound ? usable : INT64_MAX;
+namespace {
 
+/// The CPUs of this node's control group beyond which a quota does not reach; no limit if it has
+/// none. A quota below a rank's number of CPUs applies to the node, not to the rank.
+std::int64_t quota_beside(const Binding& binding) {
+  const std::int64_t usable = base::usable_cpus();
+  return usable < std::ssize(binding.cpu_ids) ? usable : INT64_MAX;
+}
+
+/// What this rank has before OpenMP starts its team.
+struct Room {
+  std::int64_t threads = 1;        ///< that fit this rank's part of the CPUs
+  std::int64_t quota = INT64_MAX;  ///< see quota_beside()
+};
+
+/// Collective.
+ThreadPlan plan_threads(std::int64_t wanted, const Room& room, const Binding& binding,
+                        const Communicator& node) {
   ThreadPlan plan;
   plan.node_cpus = count_together(binding.cpu_ids, node);
-  plan.node_cpus = std::max<std::int64_t>(1, std::min(plan.node_cpus, node.allreduce_min(quota)));
-  std::array<std::int64_t, 1> sum = {bound};
+  plan.node_cpus =
+      std::max<std::int64_t>(1, std::min(plan.node_cpus, node.allreduce_min(room.quota)));
+  std::array<std::int64_t, 1> sum = {room.threads};
   node.allreduce_sum(std::span<std::int64_t>(sum));
   const std::int64_t asked = asked_threads(wanted);
-  plan.threads = asked > 0
-                     ? base::narrow<int>(asked)
-                     : real_threads(share_of_cpus(bound, sum[0], plan.node_cpus), plan.limited_by);
+  plan.threads = asked > 0 ? base::narrow<int>(asked)
+                           : real_threads(share_of_cpus(room.threads, sum[0], plan.node_cpus),
+                                          plan.limited_by);
+  plan.leaves_cpus = asked == 0 && room.threads < std::ssize(binding.cpu_ids);
   sum[0] = plan.threads;
   node.allreduce_sum(std::span<std::int64_t>(sum));
   plan.node_threads = sum[0];
@@ -141,14 +159,151 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
   return plan;
 }
 
-int plan_threads(std::int64_t wanted, const Binding& binding, int ranks) {
-  const std::int64_t asked = asked_threads(wanted);
+std::vector<int> cpus_of(const Binding& binding) {
+  return {binding.cpu_ids.begin(), binding.cpu_ids.end()};
+}
+
+/// Collective. The CPUs of every rank of the node.
+std::vector<std::vector<int>> gather_cpus(const Binding& binding, const Communicator& node) {
+  constexpr std::int64_t kNone = -1;
+  std::vector<std::int64_t> mine = binding.cpu_ids;
+  mine.resize(static_cast<std::size_t>(node.allreduce_max(std::ssize(mine))), kNone);
+  const std::vector<std::int64_t> all = node.allgather(std::span<const std::int64_t>(mine));
+  std::vector<std::vector<int>> everyone(static_cast<std::size_t>(node.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != kNone) everyone[i / mine.size()].push_back(base::narrow<int>(all[i]));
+  }
+  return everyone;
+}
+
+/// The ranks of a node that may use exactly the CPUs of one of them.
+struct Group {
+  int size = 0;
+  int index = 0;  ///< of that one, among them
+};
+
+Group group_of(const std::vector<std::vector<int>>& everyone, int rank) {
+  Group group;
+  const auto& mine = everyone[static_cast<std::size_t>(rank)];
+  for (int other = 0; other < static_cast<int>(everyone.size()); ++other) {
+    if (everyone[static_cast<std::size_t>(other)] != mine) continue;
+    if (other < rank) ++group.index;
+    ++group.size;
+  }
+  return group;
+}
+
+/// Collective. If `work` throws a ConfigError on any rank of the node, all throw the first one.
+void agree(const Communicator& node, const std::function<void()>& work) {
+  std::string problem;
+  try {
+    work();
+  } catch (const base::ConfigError& e) {
+    problem = e.what();
+  }
+  std::string first;
+  for (const std::string& one : node.gather(problem, 0)) {
+    if (first.empty()) first = one;
+  }
+  first = node.broadcast(first, 0);
+  if (!first.empty()) throw base::ConfigError(first);
+}
+
+void bind_this_process(const std::vector<int>& cpus) {
+  if (base::bind_this_thread(cpus)) return;
+  const int error = errno;
+  throw base::system_error("a rank cannot be bound to the CPUs " + base::cpu_ranges(cpus), error);
+}
+
+const char* name_of(BoundBy who) {
+  switch (who) {
+    case BoundBy::kNobody:
+      return "nobody";
+    case BoundBy::kLauncher:
+      return "launcher";
+    case BoundBy::kProgram:
+      return "trainmark";
+  }
+  return "";
+}
+
+/// Collective. On the node's first rank, such as "2 ranks on node7, bound by launcher: CPUs 0-27
+/// with 28 threads; 28-55 with 28 threads".
+std::string summary_of(const Place& place, const Communicator& node) {
+  constexpr std::size_t kMostRanks = 8;
+  auto parts = node.gather(
+      fmt::format("{} with {}", place.binding.cpus, base::counted(place.threads.threads, "thread")),
+      0);
+  if (node.rank() != 0) return "";
+  const bool is_cut = parts.size() > kMostRanks;
+  if (is_cut) parts.resize(kMostRanks);
+  return fmt::format("{} on {}, bound by {}: CPUs {}{}", base::counted(node.size(), "rank"),
+                     base::host_name(), name_of(place.bound_by), fmt::join(parts, "; "),
+                     is_cut ? "; ..." : "");
+}
+
+}  // namespace
+
+Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& node) {
+  const TopologyHandle topology = load_topology();
+  Place place;
+  place.binding = current_binding();
+  auto everyone = gather_cpus(place.binding, node);
+  const Group group = group_of(everyone, node.rank());
+  const bool is_common = group.size == node.size();
+  const bool is_all = std::ssize(place.binding.cpu_ids) == allowed_cpus();
+  place.bound_by = is_common && is_all ? BoundBy::kNobody : BoundBy::kLauncher;
+  CpuPlan plan;
+  std::int64_t asked = 0;
+  agree(node, [&] {
+    asked = asked_threads(threads);
+    plan = plan_cpus(topology.get(), cpus_of(place.binding), group.size, config);
+  });
+  Room room{std::ssize(place.binding.cpu_ids), quota_beside(place.binding)};
+  std::int64_t fits = group.size == 1 ? 1 : 0;
+  if (!plan.ranks.empty()) {
+    const RankCpus& mine = plan.ranks[static_cast<std::size_t>(group.index)];
+    room.threads = mine.threads;
+    if (asked <= std::ssize(mine.cpus)) fits = 1;
+  }
+  const std::int64_t largest_group = node.allreduce_max(std::int64_t{group.size});
+  const bool may_bind = config.binds && largest_group > 1 && binding_variable().empty();
+  // All or none, so that no rank's part is used by others.
+  const bool binds = node.allreduce_min(may_bind ? fits : 0) > 0;
+  if (binds) {
+    bind_this_process(plan.ranks[static_cast<std::size_t>(group.index)].cpus);
+    if (group.size > 1) place.bound_by = BoundBy::kProgram;
+    place.binding = current_binding();
+    everyone = gather_cpus(place.binding, node);
+  }
+  place.threads = plan_threads(threads, room, place.binding, node);
+  place.summary = summary_of(place, node);
+  if (node.rank() != 0) return place;
+  place.faults = faults_of(topology.get(), everyone);
+  if (config.ranks_per_node > 0 && config.ranks_per_node != node.size()) {
+    place.faults.push_back(fmt::format("/cpus/ranks_per_node: expected {}, started {}",
+                                       base::counted(config.ranks_per_node, "rank"), node.size()));
+  }
+  if (binds && is_common && plan.idle_cores > 0) {
+    place.faults.push_back(
+        fmt::format("{} of the node stay idle: {} ranks with the same number of "
+                    "cores leave them over",
+                    base::counted(plan.idle_cores, "core"), node.size()));
+  }
+  return place;
+}
+
+int planned_threads(const CpuConfig& config, std::int64_t threads, int ranks) {
+  const Binding binding = current_binding();
+  const CpuPlan plan = plan_cpus(load_topology().get(), cpus_of(binding), ranks, config);
+  const std::int64_t asked = asked_threads(threads);
   if (asked > 0) return base::narrow<int>(asked);
-  const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
+  const std::int64_t bound = std::ssize(binding.cpu_ids);
+  const std::int64_t room = plan.ranks.empty() ? bound : plan.ranks.front().threads;
   const std::int64_t cpus =
       std::max<std::int64_t>(1, std::min<std::int64_t>(bound, base::usable_cpus()));
   std::string limited_by;
-  return real_threads(share_of_cpus(bound, bound * ranks, cpus), limited_by);
+  return real_threads(share_of_cpus(room, room * ranks, cpus), limited_by);
 }
 
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world) {
@@ -168,13 +323,14 @@ std::string oversubscription(const ThreadPlan& plan, const Communicator& world) 
   return "";
 }
 
-nlohmann::json to_json(const Binding& binding, const ThreadPlan& plan) {
-  return {{"cpus", binding.cpus},
-          {"cores", binding.cores},
-          {"numa_nodes", binding.numa_nodes},
-          {"threads", plan.threads},
-          {"node_threads", plan.node_threads},
-          {"node_cpus", plan.node_cpus}};
+nlohmann::json to_json(const Place& place) {
+  return {{"cpus", place.binding.cpus},
+          {"cores", place.binding.cores},
+          {"numa_nodes", place.binding.numa_nodes},
+          {"threads", place.threads.threads},
+          {"node_threads", place.threads.node_threads},
+          {"node_cpus", place.threads.node_cpus},
+          {"bound_by", name_of(place.bound_by)}};
 }
 
 }  // namespace runner

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runner/communicator.h"
+#include "runner/cpu_config.h"
 
 namespace runner {
 
@@ -34,26 +35,50 @@ struct ThreadPlan {
   /// "NAME=value" of the variable that gives this rank fewer threads than its CPUs would allow; ""
   /// if none does.
   std::string limited_by = {};
+  bool leaves_cpus = false;  ///< has fewer threads than CPUs, as the configuration wants it
   bool oversubscribed() const { return node_threads > std::min(node_cpus, team_cpus); }
 };
 
-/// Threads of a rank that may use `mine` CPUs, when the node's ranks together may use `node_cpus`
-/// CPUs and their counts sum to `claimed`: `mine`, unless ranks overlap. At least 1.
+/// Threads of a rank that has room for `mine`, when the node's ranks together may use `node_cpus`
+/// CPUs and have room for `claimed`: `mine`, unless ranks overlap. At least 1.
 int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus);
 
-/// Collective on `node`. `wanted` > 0 is used unchanged. 0 means OMP_NUM_THREADS if set, else this
-/// rank's share of the CPUs, or as many threads as OpenMP really gives. Throws ConfigError if the
-/// variable is not a positive number, SystemError if the threads cannot be started.
-ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node);
+/// Who gave the ranks of a node their CPUs.
+enum class BoundBy {
+  kNobody,    ///< each may use all CPUs that the control group allows
+  kLauncher,  ///< or the scheduler, before this program began
+  kProgram
+};
 
-/// The same, without communication, for each of `ranks` ranks on this machine, all bound as this
-/// process is.
-int plan_threads(std::int64_t wanted, const Binding& binding, int ranks);
+/// The CPUs and threads of this rank.
+struct Place {
+  Binding binding;
+  ThreadPlan threads;
+  BoundBy bound_by = BoundBy::kNobody;
+  /// On the node's first rank: what its ranks have, and what is wrong with that.
+  std::string summary;
+  std::vector<std::string> faults;
+};
+
+/// Collective on `node`; called once, before this process starts a team of OpenMP threads. Ranks
+/// of the node that may use exactly the same CPUs are bound to parts of these (cpu_plan.h), unless
+/// somewhere there are more ranks than cores or more threads than CPUs in a part, OpenMP's
+/// variables have bound threads, or `config` says no. `threads` > 0 is used unchanged. 0 means
+/// OMP_NUM_THREADS if set, else as many as fit the rank's part, or its share of CPUs that ranks
+/// have in common, or as many as OpenMP really gives. Throws ConfigError on all ranks of the node
+/// if the variable is not a positive number or cores cannot be spared on one, SystemError if
+/// threads cannot be started or bound.
+Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& node);
+
+/// The threads that take_place() would give each of `ranks` ranks on this machine, all bound as
+/// this process is.
+int planned_threads(const CpuConfig& config, std::int64_t threads, int ranks);
 
 /// Collective over all ranks. On rank 0 a sentence about the first node whose ranks have more
 /// threads than CPUs; "" if there is none, and on the other ranks.
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world);
 
-nlohmann::json to_json(const Binding& binding, const ThreadPlan& plan);
+/// {"cpus", "cores", "numa_nodes", "threads", "node_threads", "node_cpus", "bound_by"}
+nlohmann::json to_json(const Place& place);
 
 }  // namespace runner

@@ -210,7 +210,8 @@ int run_program(int argc, char** argv, const Program& program) {
     CommandLine line(program);
     if (const auto status = line.parse(argc, argv)) return *status;
     const base::Command& command = *line.chosen();
-    if (command.needs_mpi || (command.joins_ranks && launch::has_peers(launch::environment()))) {
+    const bool needs_mpi = command.needs_mpi && !(command.stays_alone && command.stays_alone());
+    if (needs_mpi || (command.joins_ranks && launch::has_peers(launch::environment()))) {
       return after_output(program.run_on_ranks(argc, argv, line.action(), line.mpi_timeout_s()));
     }
     return after_output(static_cast<int>(line.action()(nullptr)));

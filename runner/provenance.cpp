@@ -25,11 +25,11 @@ Json differing(const Json& machine, const Json& first) {
 
 }  // namespace
 
-Json gather_provenance(const Communicator& world, const Topology& topology, const Binding& binding,
-                       const ThreadPlan& threads, const Json& libraries) {
+Json gather_provenance(const Communicator& world, const Topology& topology, const Place& place,
+                       const Json& libraries) {
   const Json facts = topology.is_node_leader() ? base::machine_facts() : Json();
   const auto machines = world.gather(facts.is_null() ? "" : base::json_line(facts), 0);
-  const auto bindings = world.gather(base::json_line(to_json(binding, threads)), 0);
+  const auto bindings = world.gather(base::json_line(to_json(place)), 0);
   if (world.rank() != 0) return nullptr;
 
   Json provenance = {

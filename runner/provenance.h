@@ -12,7 +12,6 @@ namespace runner {
 /// (nodes that differ in more than the host's name, with the differing facts only), "binding" (CPUs
 /// and threads, by rank)}; elsewhere null.
 nlohmann::json gather_provenance(const Communicator& world, const Topology& topology,
-                                 const Binding& binding, const ThreadPlan& threads,
-                                 const nlohmann::json& libraries);
+                                 const Place& place, const nlohmann::json& libraries);
 
 }  // namespace runner

@@ -19,9 +19,9 @@ namespace {
 
 /// Keys on which no bit of the state depends: where files go, who submits, when a run ends or is
 /// saved. (`evaluation` is not among them: an evaluation sums running statistics over ranks.)
-constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint",     "/staging",
-                                          "/submission",     "/clear_caches",   "/target",
-                                          "/hang_timeout_s", "/lost_timeout_s", "/threads"};
+constexpr const char* kWithoutEffect[] = {
+    "/results", "/checkpoint",     "/staging",        "/submission", "/clear_caches",
+    "/target",  "/hang_timeout_s", "/lost_timeout_s", "/threads",    "/cpus"};
 
 std::vector<std::string> ineffective_keys(const std::vector<std::string>& of_workload) {
   std::vector<std::string> keys(std::begin(kWithoutEffect), std::end(kWithoutEffect));

@@ -81,10 +81,10 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
   RunConfig config = *options.source->config;
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  const Place place = take_place(config.cpus, config.threads, topology.node);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
-  const Surroundings around{world, topology, telemetry, threads.threads};
+  const Surroundings around{world, topology, telemetry, place.threads.threads};
   const auto workload = options.source->entry->make(config, around);
   const MemoryNeeds memory = options.source->entry->memory_needs(config, planned_rank(around));
   PlanVerdict verdict;
@@ -95,7 +95,7 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
                          around, clock);
   }
   const ExitCode code = verdict.refused ? ExitCode::kNonCompliant : ExitCode::kSuccess;
-  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads,
+  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, place,
                        parts.checkpoint_format);
   plan["rules"] = to_json(verdict);
   if (world.rank() != 0) return code;
@@ -111,10 +111,9 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
 /// without rules, a dataset that is missing is found before a log is begun.
 PlanVerdict judge_before(const RunOptions& options, const RunConfig& config,
                          const CommandParts& parts, const Communicator& world,
-                         const Topology& topology, const base::Clock& clock) {
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+                         const Topology& topology, const Place& place, const base::Clock& clock) {
   telemetry::Telemetry telemetry(clock, &world.activity());
-  const Surroundings around{world, topology, telemetry, threads.threads};
+  const Surroundings around{world, topology, telemetry, place.threads.threads};
   std::unique_ptr<Workload> workload;
   together(world, [&] { workload = options.source->entry->make(config, around); });
   world.activity().enter_phase("initialisation");
@@ -154,11 +153,14 @@ double grace_s(const launch::Environment& environment) {
   return is_alone && launch::allocation_of(environment).scheduler.empty() ? 0.0 : 3.0;
 }
 
-/// Collective. Warns of nodes and CPUs that this run leaves idle without having been asked to.
+/// Says on rank 0 which CPUs the ranks of its node have; warns of nodes and CPUs that this run
+/// leaves idle without having been asked to.
 void advise(const RunConfig& config, const Communicator& world, const Topology& topology,
-            Console& console) {
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+            const Place& place, Console& console) {
   if (world.rank() != 0) return;
+  const ThreadPlan& threads = place.threads;
+  console.info(place.summary);
+  for (const std::string& fault : place.faults) console.warn(fault);
   const launch::Environment environment = launch::environment();
   const launch::Allocation allocation = launch::allocation_of(environment);
   const std::string nodes = launch::unused_nodes(allocation, topology.node_count);
@@ -170,6 +172,7 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
         fmt::format("{}: OpenMP gives a rank {}, its CPUs allow more: unset it to use them",
                     base::printable(threads.limited_by), base::counted(threads.threads, "thread")));
   }
+  if (place.bound_by == BoundBy::kProgram) return;  // which told what is idle
   if (config.threads > 0 || environment.contains("OMP_NUM_THREADS")) return;
   const std::int64_t machine = allowed_cpus();
   const std::int64_t for_job = allocation.node_cpus > 0 ? allocation.node_cpus : machine;
@@ -190,10 +193,11 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   Watchdog watchdog(world, std::move(watch));
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
-  if (options.runs == 1) advise(config, world, topology, console);
+  const Place place = take_place(config.cpus, config.threads, topology.node);
+  if (options.runs == 1) advise(config, world, topology, place, console);
   ResultSink result(options.json, std::cout);
   try {
-    const PlanVerdict verdict = judge_before(options, config, parts, world, topology, clock);
+    const PlanVerdict verdict = judge_before(options, config, parts, world, topology, place, clock);
     print_verdict(verdict, config, console);
     if (verdict.refused) {
       if (world.rank() == 0) result.write(refusal_document(verdict));
@@ -201,6 +205,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
     }
     const RunSetDoors doors{world,
                             topology,
+                            place,
                             clock,
                             console,
                             std::cout,

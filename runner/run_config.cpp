@@ -124,6 +124,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                    .evaluation = {},
                    .checkpoint = {},
                    .system_name = {},
+                   .cpus = {},
                    .watch = {},
                    .reader = reader};
   config.workload = workload_name(reader);
@@ -161,6 +162,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                                    "compute threads of a rank; 0: OMP_NUM_THREADS, or this rank's "
                                    "share of the CPUs that it may use",
                                    base::within(0, 4096));
+  config.cpus = parse_cpus(reader.object("cpus", "how the ranks of a node use its CPUs"));
   config.watch.hang_timeout_s = reader.optional(
       "hang_timeout_s", config.watch.hang_timeout_s,
       "seconds without progress after which the job ends and names the rank and operation that it "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/base/object_reader.h"
+#include "runner/cpu_config.h"
 
 namespace runner {
 
@@ -59,6 +60,7 @@ struct RunConfig {
   std::string results_directory = "results";
   std::string clear_caches = "auto";  ///< auto, never, required
   std::int64_t threads = 0;           ///< per rank; 0: the CPUs that this rank may use
+  CpuConfig cpus;
   WatchLimits watch;
   base::ObjectReader reader;  ///< the whole file, for the workload's own keys
 };

@@ -56,15 +56,12 @@ class RunSet {
       : config_(config),
         plan_(plan),
         doors_(doors),
-        binding_(current_binding()),
-        threads_(plan_threads(config.threads, binding_, doors.topology.node)),
-        setting_{
-            config,
-            plan,
-            make,
-            doors,
-            threads_.threads,
-            gather_provenance(doors.world, doors.topology, binding_, threads_, doors.libraries)} {}
+        setting_{config,
+                 plan,
+                 make,
+                 doors,
+                 doors.place.threads.threads,
+                 gather_provenance(doors.world, doors.topology, doors.place, doors.libraries)} {}
 
   base::ExitCode go();
 
@@ -80,8 +77,6 @@ class RunSet {
   const RunConfig& config_;
   const RunSetPlan& plan_;
   const RunSetDoors& doors_;
-  const Binding binding_;
-  const ThreadPlan threads_;
   const RunSetting setting_;
   std::optional<ResumePoint> resume_;
   std::unique_ptr<FolderLock> lock_;  ///< on rank 0: the checkpoint folder of a resumed run
@@ -144,7 +139,7 @@ std::uint64_t RunSet::seed() const {
 }
 
 void RunSet::warn() const {
-  const std::string over = oversubscription(threads_, doors_.world);
+  const std::string over = oversubscription(doors_.place.threads, doors_.world);
   if (!over.empty()) doors_.console.warn(over);
   if (config_.evaluation.next_due(config_.epochs) != config_.epochs) {
     doors_.console.warn(fmt::format(
@@ -156,7 +151,7 @@ void RunSet::warn() const {
 
 void RunSet::open_checkpoint() {
   telemetry::Telemetry telemetry(doors_.clock);
-  const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
+  const Surroundings around{doors_.world, doors_.topology, telemetry, doors_.place.threads.threads};
   ResumeWish wish{*plan_.resume, plan_.nothing_saved, {}, {}, this_owner("")};
   together(doors_.world, [&] {
     // Creating the workload reads its keys; it knows which of them a resumed run may change.

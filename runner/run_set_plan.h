@@ -10,6 +10,7 @@
 
 #include "runner/checkpointer.h"
 #include "runner/console.h"
+#include "runner/placement.h"
 #include "runner/resume.h"
 #include "runner/run_result.h"
 #include "runner/run_rules.h"
@@ -28,6 +29,7 @@ using MakeStateWriter = std::function<std::unique_ptr<StateWriter>(const std::st
 struct RunSetDoors {
   const Communicator& world;
   const Topology& topology;
+  const Place& place;
   const base::Clock& clock;
   Console& console;
   std::ostream& out;  ///< for the RESULT lines and the files' paths

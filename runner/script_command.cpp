@@ -84,6 +84,8 @@ void require_trainable(const ScriptOptions& options) {
   place.threads = static_cast<int>(request.cpus_per_rank);
   try {
     (void)options.source->entry->memory_needs(*options.source->config, place);
+  } catch (const base::SystemError&) {
+    // About this machine; the job runs on others.
   } catch (const base::ConfigError& e) {
     throw base::ConfigError(fmt::format("{}, on {} nodes with {} ranks each", e.what(),
                                         request.nodes, request.ranks_per_node));
@@ -127,6 +129,10 @@ JobRequest complete_request(ScriptOptions& options, const CLI::App& app) {
   if (config.checkpoint.is_scheduled() && app.count("--checkpoint-minutes") == 0) {
     request.checkpoint_minutes = 0;  // the configuration's own schedule applies
   }
+  if (config.cpus.ranks_per_node > 0 && app.count("--ranks-per-node") == 0) {
+    request.ranks_per_node = config.cpus.ranks_per_node;
+  }
+  request.spares_cpus = config.cpus.spare_cores > 0 || !config.cpus.all_hardware_threads;
   choose_threads(config, app.count("--cpus-per-rank") > 0, request);
   choose_scratch(config, app.count("--scratch") > 0, request);
   require_trainable(options);
@@ -185,9 +191,9 @@ void declare_resources(CLI::App& app, ScriptOptions& options) {
   JobRequest& request = options.request;
   const auto count = CLI::Range(1, 1000000);
   app.add_option("--nodes", request.nodes, "nodes of a run")->check(count)->capture_default_str();
-  app.add_option("--ranks-per-node", request.ranks_per_node, "MPI ranks on each node")
-      ->check(count)
-      ->capture_default_str();
+  app.add_option("--ranks-per-node", request.ranks_per_node,
+                 "MPI ranks on each node; by default those of the configuration's cpus, else 1")
+      ->check(count);
   app.add_option("--cpus-per-rank", request.cpus_per_rank,
                  "CPUs, and so threads, of a rank; needed unless the configuration sets threads")
       ->check(count);

@@ -16,6 +16,7 @@
 #include "runner/documents.h"
 #include "runner/provenance.h"
 #include "runner/together.h"
+#include "runner/tune_command.h"
 #include "runner/watchdog.h"
 
 namespace runner {
@@ -77,7 +78,7 @@ void refuse(const std::string& argument, const CLI::App& command,
     throw base::ConfigError(fmt::format("{}: nothing is called '{}'; did you mean '{}'?",
                                         command.get_name(), argument, near));
   }
-  const WorkloadEntry& entry = find_workload(workloads, argument, "WORKLOAD");
+  const WorkloadEntry& entry = find_workload(workloads, argument, "WORKLOAD", others);
   throw base::ConfigError(fmt::format("WORKLOAD: {} has no {}", entry.name, command.get_name()));
 }
 
@@ -124,6 +125,8 @@ class Subcommands {
 struct BenchCall {
   BenchOptions options;
   std::int64_t threads = 0;
+  CpuConfig cpus;
+  TuneCall tuning;
   std::string json;
 };
 
@@ -131,6 +134,14 @@ struct BenchCall {
 void declare_machine_options(CLI::App& app, BenchCall& call) {
   app.add_option("--threads", call.threads,
                  "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  app.add_flag("!--no-bind", call.cpus.binds,
+               "leave the ranks of a node on the same CPUs, if the launcher did");
+  app.add_flag("!--one-hardware-thread", call.cpus.all_hardware_threads,
+               "a compute thread for each core, not for each of its hardware threads");
+  app.add_option("--spare-cores", call.cpus.spare_cores,
+                 "cores of each rank that get no compute thread")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   app.add_option("--json", call.json,
@@ -185,7 +196,8 @@ void require_bench_files(const BenchCall& call, const CLI::App& app) {
     return option == nullptr || option->count() == 0 ? "" : option->as<std::string>();
   };
   const std::string methods = value_of("--methods");
-  base::require_files({{"--json", call.json}, {"--methods", methods}});
+  base::require_files(
+      {{"--json", call.json}, {"--methods", methods}, {"--tune", call.tuning.config}});
   for (const std::string& output : {call.json, methods}) {
     if (!output.empty() && output != "-") {
       base::refuse_to_overwrite(output, {value_of("--use-methods")});
@@ -202,29 +214,28 @@ struct Measured {
   }
 };
 
-/// Collective. What `measure` finds with these threads of each rank.
-Measured measure_with(std::int64_t wanted_threads, const CommandParts& parts,
-                      const Communicator& world,
+/// Collective. What `measure` finds with the threads that the call gives each rank.
+Measured measure_with(const BenchCall& call, const CommandParts& parts, const Communicator& world,
                       const std::function<Json(const Surroundings&)>& measure) {
   const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
-  const Binding binding = current_binding();
-  const ThreadPlan threads = plan_threads(wanted_threads, binding, topology.node);
-  const std::string over = oversubscription(threads, world);
+  const Place place = take_place(call.cpus, call.threads, topology.node);
+  const std::string over = oversubscription(place.threads, world);
   if (!over.empty()) std::cerr << "WARNING: " << base::printable(over) << '\n';
+  for (const std::string& fault : place.faults) {
+    if (world.rank() == 0) std::cerr << "WARNING: " << base::printable(fault) << '\n';
+  }
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Accounting accounting = world.account_to(telemetry);
-  Json result = measure({world, topology, telemetry, threads.threads});
-  return {std::move(result),
-          gather_provenance(world, topology, binding, threads, parts.libraries())};
+  Json result = measure({world, topology, telemetry, place.threads.threads});
+  return {std::move(result), gather_provenance(world, topology, place, parts.libraries())};
 }
 
 ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
                    const Communicator& world) {
-  Measured measured = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
-    return bench(call.options, around);
-  });
+  Measured measured = measure_with(
+      call, parts, world, [&](const Surroundings& around) { return bench(call.options, around); });
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (call.json.empty()) {
     print_facts(measured.result, std::cout);
@@ -237,9 +248,8 @@ ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts
 ExitCode run_machine_bench(const DeclaredMachineBench& bench, const BenchCall& call,
                            const CommandParts& parts, const Communicator& world) {
   std::ostream& table = call.json == "-" ? std::cerr : std::cout;
-  Measured measured = measure_with(call.threads, parts, world, [&](const Surroundings& around) {
-    return bench.measure(around, table);
-  });
+  Measured measured = measure_with(
+      call, parts, world, [&](const Surroundings& around) { return bench.measure(around, table); });
   on_rank_0(world, [&] {
     if (!call.json.empty()) measured.write(call.json);
   });
@@ -256,16 +266,19 @@ base::Command bench_command(const Parts& parts) {
       "between ranks";
   command.example = "trainmark bench resnet50 --batch 32 --threads 2 --steps 10 --json -";
   command.needs_mpi = true;
-  command.declare = [parts](CLI::App& app) {
-    const auto call = std::make_shared<BenchCall>();
+  const auto call = std::make_shared<BenchCall>();
+  command.stays_alone = [call] { return !call->tuning.config.empty(); };
+  command.declare = [parts, call](CLI::App& app) {
     declare_bench_options(app, *call);
     Subcommands benches(app);
     benches.add_workloads(parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Declared {
       if (entry.declare_bench == nullptr) return {};
       one.footer(fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
       declare_bench_options(one, *call);
+      declare_tuning(one, call->tuning);
       const Bench bench = entry.declare_bench(one);
-      return {[bench, call, parts](Communicator* world) {
+      return {[bench, call, parts, &one](Communicator* world) {
+                if (world == nullptr) return tune(call->tuning, bench_line(one));
                 return run_bench(bench, *call, *parts, *world);
               },
               [call, &one] { require_bench_files(*call, one); }};

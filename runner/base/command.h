@@ -29,6 +29,9 @@ struct Command {
   bool needs_mpi = false;
   bool joins_ranks = false;  ///< uses one process, but initializes MPI on all ranks when an MPI
                              ///< launcher started it
+  /// After parsing: whether the options ask for one process without MPI, though `needs_mpi`. May be
+  /// empty.
+  std::function<bool()> stays_alone;
   std::function<Action(CLI::App&)> declare;
 };
 

@@ -67,13 +67,16 @@ std::vector<int> process_cpus() {
 
 void use_process_cpus() {
   if (openmp_cpus().empty()) return;
-  const std::vector<int> cpus = process_cpus();
-  const int capacity = cpus.back() + 1;
-  const CpuSet set(CPU_ALLOC(static_cast<std::size_t>(capacity)));
-  const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+  static_cast<void>(bind_this_thread(process_cpus()));  // if it fails, it is only slower
+}
+
+bool bind_this_thread(const std::vector<int>& cpus) {
+  const auto capacity = static_cast<std::size_t>(cpus.back()) + 1;
+  const CpuSet set(CPU_ALLOC(capacity));
+  const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
   CPU_ZERO_S(bytes, set.get());
   for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.get());
-  sched_setaffinity(0, bytes, set.get());  // if it fails, the thread is only slower
+  return sched_setaffinity(0, bytes, set.get()) == 0;
 }
 
 std::string cpu_ranges(const std::vector<int>& cpus) {

@@ -16,6 +16,9 @@ std::vector<int> affinity_cpus();
 std::vector<int> process_cpus();
 /// Lets the calling thread, which is not OpenMP's, run on all of process_cpus().
 void use_process_cpus();
+/// Binds the calling thread, and threads that it starts later, to these CPUs (ascending, at least
+/// one); false, with errno, if the system refuses.
+[[nodiscard]] bool bind_this_thread(const std::vector<int>& cpus);
 /// Formats ascending CPU numbers as the kernel does: "0-3,8".
 std::string cpu_ranges(const std::vector<int>& cpus);
 /// `cpus` limited by the quota, rounded up; at least 1.

@@ -22,14 +22,19 @@ namespace {
 using Json = nlohmann::json;
 using Launcher = LaunchFacts::Launcher;
 
-runner::ThreadPlan plan_threads(const Request& request, const runner::Communicator& node) {
-  const auto binding = runner::current_binding();
-  const std::int64_t asked = request.source == nullptr ? 0 : request.source->config->threads;
+/// As a run takes it, or `refusal` and a place without spare cores.
+runner::Place take_place(const Request& request, const runner::Communicator& node,
+                         std::optional<Finding>& refusal) {
+  const auto* const config = request.source == nullptr ? nullptr : &*request.source->config;
+  const runner::CpuConfig cpus = config == nullptr ? runner::CpuConfig() : config->cpus;
   try {
-    return runner::plan_threads(asked, binding, node);
-  } catch (const base::ConfigError&) {
-    // OMP_NUM_THREADS is not a number; judge_variables() reports that.
-    return runner::plan_threads(1, binding, node);
+    return runner::take_place(cpus, config == nullptr ? 0 : config->threads, node);
+  } catch (const base::ConfigError& e) {
+    // Else OMP_NUM_THREADS is not a number; judge_variables() reports that.
+    if (cpus.spare_cores > 0) refusal = refusal_of(request, e);
+    runner::CpuConfig plain;
+    plain.binds = cpus.binds;
+    return runner::take_place(plain, 1, node);
   }
 }
 
@@ -140,18 +145,20 @@ Findings examine_messages(const runner::Communicator& world, const runner::Topol
 struct NodePlan {
   runner::ThreadPlan threads;
   runner::PlannedRank rank;
+  std::optional<Finding> refusal = {};  ///< the configuration's wishes for CPUs cannot be met
 };
 
 /// If ranks are only planned, `node` is set, as this is the only process.
 NodePlan plan_node(const runner::Communicator& world, const runner::Topology& topology,
                    const Request& request, const std::optional<Node>& node) {
-  runner::ThreadPlan threads = plan_threads(request, topology.node);
+  std::optional<Finding> refusal;
+  runner::ThreadPlan threads = take_place(request, topology.node, refusal).threads;
   runner::PlannedRank rank{world.rank(), world.size(), topology.node.size(), threads.threads};
   if (request.planned_node_ranks > 0) {
     rank = node->expected_place();
     threads.node_threads = std::int64_t{rank.threads} * rank.node_ranks;
   }
-  return {threads, rank};
+  return {threads, rank, refusal};
 }
 
 /// The result of a node's first rank, sent to the others.
@@ -167,6 +174,9 @@ NodeFindings examine_node(const runner::Topology& topology, const Request& reque
   reporter.stage("verdicts on this node");
   const Needs needs = node.needs(plan.rank);
   Findings findings = node.judge(plan.rank);
+  const auto is_refusal = [](const Finding& finding) { return finding.id == "config.ranks"; };
+  const bool is_told = std::any_of(findings.begin(), findings.end(), is_refusal);
+  if (plan.refusal && !is_told) findings.push_back(*plan.refusal);
   append(findings, judge_placement(plan.threads, plan.rank.node_ranks,
                                    available_cpus(launch, node.host()), launch.launcher));
   findings.push_back(judge_start(mpi_start_s));
@@ -222,7 +232,7 @@ Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks
         plan.node_cpus < node_ranks
             ? fmt::format("start at most {} ranks on this node", plan.node_cpus)
             : fmt::format("export OMP_NUM_THREADS={}, or --set threads={}", share, share);
-  } else if (plan.node_threads < plan.node_cpus) {
+  } else if (plan.node_threads < plan.node_cpus && !plan.leaves_cpus) {
     threads.verdict = Verdict::kNote;
     threads.expected = "a thread for each CPU";
     threads.remedy = fmt::format("export OMP_NUM_THREADS={}, or --set threads={}", share, share);

@@ -23,6 +23,7 @@ constexpr auto kCatalogue = std::to_array<CatalogueEntry>({
      kSystem},
     {"cpu.library_limit", "", "variables that keep oneDNN from instructions that the CPU has",
      kSystem},
+    {"cpu.library", "", "whether oneDNN can be trusted on this CPU", kSystem},
     {"cpu.bf16", "", "CPU support for the bfloat16 arithmetic that a configuration asks for",
      kSystem},
     {"cpu.governor", "", "frequency governor of the first CPU", kSystem},

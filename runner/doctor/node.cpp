@@ -78,20 +78,30 @@ Findings judge_copies(const Json& copies, const std::string& folder,
            {}}};
 }
 
+Finding refusal_of(const Request& request, const base::ConfigError& error) {
+  return {"config.ranks",
+          Verdict::kError,
+          request.source->path,
+          error.what(),
+          "a configuration that these ranks and this CPU can train",
+          "change that key by --set, or use another number of ranks",
+          {}};
+}
+
 PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place) {
   if (request.source == nullptr) return {mpi_requirements(place), {}};
   try {
     return {needs_of(*request.source, place), {}};
   } catch (const base::ConfigError& e) {
-    PlannedNeeds planned{needs_of_keys(*request.source, place), {}};
-    planned.refusal = Finding{"config.ranks",
-                              Verdict::kError,
-                              request.source->path,
-                              e.what(),
-                              "a configuration that these ranks and this CPU can train",
-                              "change that key by --set, or use another number of ranks",
-                              {}};
-    return planned;
+    return {needs_of_keys(*request.source, place), refusal_of(request, e)};
+  } catch (const base::SystemError& e) {
+    return {needs_of_keys(*request.source, place), Finding{"cpu.library",
+                                                           Verdict::kError,
+                                                           "",
+                                                           e.what(),
+                                                           "a library that computes what it should",
+                                                           "as the message says",
+                                                           {}}};
   }
 }
 
@@ -108,7 +118,8 @@ Node::Node(const Request& request, const LaunchFacts& launch, const Environment&
     stage("srun --mpi=list");
     append(looked_, check_srun());
   }
-  const Needs wanted = plan_needs(request, expected_place()).needs;
+  plan_place();
+  const Needs wanted = plan_needs(request, expected_).needs;
   for (const std::string& path : wanted.folders.dataset) {
     stage("dataset " + path);
     looked_.push_back(check_dataset(path, request.source->entry->name));
@@ -129,18 +140,22 @@ Node::Node(const Request& request, const LaunchFacts& launch, const Environment&
   }
 }
 
-runner::PlannedRank Node::expected_place() const {
-  runner::PlannedRank place;
+void Node::plan_place() {
   const std::int64_t planned = request_.planned_node_ranks;
-  place.node_ranks = base::narrow<int>(planned > 0 ? planned : launch_.node_ranks);
-  place.ranks = base::narrow<int>(planned > 0 ? planned : launch_.ranks);
-  const std::int64_t asked = request_.source == nullptr ? 0 : request_.source->config->threads;
+  expected_.node_ranks = base::narrow<int>(planned > 0 ? planned : launch_.node_ranks);
+  expected_.ranks = base::narrow<int>(planned > 0 ? planned : launch_.ranks);
+  const auto* const config = request_.source == nullptr ? nullptr : &*request_.source->config;
+  const runner::CpuConfig cpus = config == nullptr ? runner::CpuConfig() : config->cpus;
+  const std::int64_t asked = config == nullptr ? 0 : config->threads;
   try {
-    place.threads = runner::plan_threads(asked, runner::current_binding(), place.node_ranks);
-  } catch (const base::ConfigError&) {
-    place.threads = 1;  // OMP_NUM_THREADS is not a number; judge_variables() reports that
+    expected_.threads = runner::planned_threads(cpus, asked, expected_.node_ranks);
+  } catch (const base::ConfigError& e) {
+    expected_.threads = 1;
+    // Under a launcher, ranks may have other CPUs than this process: take_place() will tell. Else
+    // OMP_NUM_THREADS is not a number; judge_variables() reports that.
+    const bool is_known = planned > 0 || expected_.node_ranks == 1;
+    if (cpus.spare_cores > 0 && is_known) looked_.push_back(refusal_of(request_, e));
   }
-  return place;
 }
 
 Needs Node::needs(const runner::PlannedRank& place) const {

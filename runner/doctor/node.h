@@ -38,7 +38,7 @@ class Node {
   Findings judge(const runner::PlannedRank& place) const;
   Needs needs(const runner::PlannedRank& place) const;
   /// A rank's place according to launcher and environment, before MPI starts.
-  runner::PlannedRank expected_place() const;
+  const runner::PlannedRank& expected_place() const { return expected_; }
   const HostFacts& host() const { return host_; }
   /// Memory available for measurements.
   std::int64_t memory_available() const;
@@ -46,10 +46,13 @@ class Node {
   nlohmann::json alike_facts() const;
 
  private:
+  void plan_place();
+
   const Request& request_;
   const LaunchFacts& launch_;
   const Environment& environment_;
   HostFacts host_;
+  runner::PlannedRank expected_;
   Findings looked_;  ///< verdicts that do not depend on the number of ranks
 };
 
@@ -59,6 +62,9 @@ struct PlannedNeeds {
   std::optional<Finding> refusal;
 };
 PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place);
+
+/// config.ranks: the configuration cannot be trained as it is started.
+Finding refusal_of(const Request& request, const base::ConfigError& error);
 
 /// folder.leftovers: the staged copies (an array of {"is_used", "is_kept", "bytes", ...}) that are
 /// neither used nor to be kept.

@@ -48,6 +48,7 @@ struct JobRequest {
   std::int64_t nodes = 1;              ///< of a run
   std::int64_t ranks_per_node = 1;
   std::int64_t cpus_per_rank = 1;
+  bool spares_cpus = false;    ///< the configuration gives a rank fewer threads than CPUs
   std::int64_t time_s = 3600;  ///< limit, in whole minutes
   std::int64_t runs = 1;       ///< above 1: a run set
   SetMode set_mode = SetMode::kArray;

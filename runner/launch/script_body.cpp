@@ -44,11 +44,14 @@ std::string scratch(const JobRequest& request, const SchedulerParts& parts) {
          base + "/trainmark-${job//[^[:alnum:]._-]/_}\n";
 }
 
-std::string threads(const SchedulerParts& parts) {
+std::string threads(const JobRequest& request, const SchedulerParts& parts) {
   std::string lines = R"sh(
 # Threads are not pinned: those that read samples would share the core of the thread that starts them.
-export OMP_NUM_THREADS=$cpus_per_rank OMP_PROC_BIND=false
 )sh";
+  lines += request.spares_cpus
+               ? "unset OMP_NUM_THREADS  # as many as `cpus` of the configuration says\n"
+                 "export OMP_PROC_BIND=false\n"
+               : "export OMP_NUM_THREADS=$cpus_per_rank OMP_PROC_BIND=false\n";
   if (!parts.host_file.empty()) lines += "export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}\n";
   return lines;
 }
@@ -314,7 +317,7 @@ if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"
 std::string script_body(const JobRequest& request, const SchedulerParts& parts) {
   const bool cleans = !parts.warn.empty() || request.staging == Staging::kToScratch;
   std::string body = modules(request) + "set -u\n" + parts.enter + '\n';
-  body += settings(request, parts) + scratch(request, parts) + threads(parts);
+  body += settings(request, parts) + scratch(request, parts) + threads(request, parts);
   body += "\n# Of the configuration.\n" + changes(request);
   body += request.is_together()
               ? instances(request, parts)

@@ -31,10 +31,10 @@ std::string mpirun(const JobRequest& request, const SchedulerParts& parts,
     where = " --hostfile \"" + parts.host_file + "\"";
   }
   // ssh passes on only the variables named here.
-  const std::string environment = parts.host_file.empty()
-                                      ? ""
-                                      : "\n  -x PATH -x LD_LIBRARY_PATH -x OMP_NUM_THREADS "
-                                        "-x OMP_PROC_BIND";
+  const std::string environment =
+      parts.host_file.empty() ? ""
+                              : fmt::format("\n  -x PATH -x LD_LIBRARY_PATH {}-x OMP_PROC_BIND",
+                                            request.spares_cpus ? "" : "-x OMP_NUM_THREADS ");
   return "mpirun" + where + " " + placement(request) + environment +
          "\n  --mca oob_tcp_keepalive_time 10 --mca oob_tcp_keepalive_intvl 5 "
          "--mca oob_tcp_keepalive_probes 3";
