@@ -25,8 +25,7 @@ class RankBinding : public outside::ProgramTest {
         "env -u OMP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ";
     return shell(environment + taskset() + "timeout 60 " + launcher +
                  " " TRAINMARK
-                 " bench resnet50 --batch 2 --steps 1 --warmup 0 --limit 0 "
-                 "--image-size 32 --classes 10 --json - " +
+                 " bench cosmoflow --size 32 --batch 2 --steps 1 --warmup 0 --limit 0 --json - " +
                  options);
   }
   std::string cpu(std::size_t which) const { return std::to_string(cpus_.at(which)); }
@@ -94,17 +93,16 @@ class Tuning : public RankBinding {
                       const std::string& launcher = MPIEXEC " " MPIEXEC_OPTIONS " -n") const {
     return shell(
         "env -u OMP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
-        before +
-        " taskset -c 0,1 timeout 100 " TRAINMARK
-        " bench resnet50 --batch 4 --steps 1 --warmup 0 --limit 0 --image-size 32 "
-        "--classes 10 --launcher '" +
+        before + " " + taskset() +
+        "timeout 100 " TRAINMARK
+        " bench cosmoflow --size 32 --batch 4 --steps 1 --warmup 0 --limit 0 --launcher '" +
         launcher + "' --tune " + config_ + " " + options);
   }
   const std::string config_ = (folder_ / "config.json").string();
 };
 
 TEST_F(Tuning, WritesTheFastestRanksIntoTheConfiguration) {
-  base::write_file(config_, R"({"workload": "resnet50", "threads": 1, "epochs": 2})");
+  base::write_file(config_, R"({"workload": "cosmoflow", "threads": 1, "epochs": 2})");
   const outside::Ended ended = tune("--json -", "OMP_NUM_THREADS=2");
   ASSERT_EQ(ended.status, 0) << ended.err;
   const json found = json::parse(ended.out);
@@ -116,13 +114,13 @@ TEST_F(Tuning, WritesTheFastestRanksIntoTheConfiguration) {
     EXPECT_EQ(one["threads"].get<int>() * one["cpus"]["ranks_per_node"].get<int>(), 2);
   }
   EXPECT_EQ(json::parse(outside::content(config_)),
-            json({{"workload", "resnet50"}, {"epochs", 2}, {"cpus", found["best"]}}));
+            json({{"workload", "cosmoflow"}, {"epochs", 2}, {"cpus", found["best"]}}));
   EXPECT_THAT(ended.err, HasSubstr("WARNING: OMP_NUM_THREADS is set"));
   EXPECT_THAT(ended.err, HasSubstr("round 3 of 3: 2 ranks: "));
 }
 
 TEST_F(Tuning, LeavesTheConfigurationAsItIsIfItCannotTry) {
-  const std::string text = R"({"workload": "resnet50"})";
+  const std::string text = R"({"workload": "cosmoflow"})";
   base::write_file(config_, text);
   const outside::Ended failed = tune("", "", "false");
   EXPECT_EQ(failed.status, 4);
@@ -131,7 +129,7 @@ TEST_F(Tuning, LeavesTheConfigurationAsItIsIfItCannotTry) {
   base::write_file(config_, R"({"workload": "dlrm"})");
   const outside::Ended other = tune("");
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.err, HasSubstr("expected a configuration of resnet50, found one of dlrm"));
+  EXPECT_THAT(other.err, HasSubstr("expected a configuration of cosmoflow, found one of dlrm"));
 }
 
 }  // namespace
