@@ -122,6 +122,8 @@ constexpr char kTakenExtremes[] = R"(
 /checkpoint/every_minutes: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /checkpoint/every_steps: 0 1 65537 9223372036854775807
 /checkpoint/keep_last: 1 65537 9223372036854775807
+/cpus/ranks_per_node: 0 1
+/cpus/spare_cores: 0 1
 /dataset/max_ind_range: 0 1 65537 9223372036854775807
 /dataset/prefetch_batches: 1
 /dataset/test_samples: 0 1 65537
