@@ -154,9 +154,10 @@ class Results:
         return sorted(self.folder.glob("result_*.checkpoints/checkpoint_*.h5"), key=lambda path: path.stat().st_mtime,
                       reverse=True)
 
-    def stray_files(self, damaged=None):
+    def stray_files(self, damaged=None, unremoved=()):
         """Files that do not belong to the results of a finished run, and folders with too many checkpoints. A `damaged`
-        one stays until as many are saved after it as are kept."""
+        one stays until as many are saved after it as are kept, and so do those with the names `unremoved`, which a run
+        said that it could not remove."""
         known = (".txt", ".config.json", ".telemetry.json", ".weights.h5")
         stray = []
         if not self.folder.is_dir():
@@ -172,6 +173,6 @@ class Results:
                 continue
             stray.append(str(path.relative_to(self.folder)))
         for folder in self.folder.glob("result_*.checkpoints"):
-            if len([path for path in folder.glob("*.h5") if path != damaged]) > KEPT_CHECKPOINTS:
+            if len([path for path in folder.glob("*.h5") if path != damaged and path.name not in unremoved]) > KEPT_CHECKPOINTS:
                 stray.append(f"{folder.name}: more than {KEPT_CHECKPOINTS} checkpoints")
         return stray
