@@ -19,7 +19,7 @@ CpuConfig parse_cpus(const base::ObjectReader& cpus) {
   config.ranks_per_node = cpus.optional(
       "ranks_per_node", config.ranks_per_node,
       "ranks of a node with which training is fastest, as `trainmark bench --tune` finds it: "
-      "`script` starts so many, and `run` warns of other numbers; 0: not known",
+      "`script` starts that number, and `run` warns of another; 0: not known",
       base::within(0, 4096));
   return config;
 }

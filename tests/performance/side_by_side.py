@@ -3,10 +3,10 @@
 Each rank has one thread and the same CPUs on both sides, its own, and the same number of samples per step. The single ranks
 start together and exchange nothing; they are the baseline: what the machine does with the same work where nobody waits
 for anybody. Both are measured in turns, so that slow phases of the machine affect both. The figure is the samples/s of
-the ranks together over those of the single ones, the median over the pairs. Asserts nothing about it. With both
-workloads at the default sizes it takes four minutes on two cores:
+the ranks together over those of the single ones, the median over the pairs. Asserts nothing about it. This takes two
+minutes on two cores:
 
-    python3 tests/performance/side_by_side.py build/release/trainmark --output /tmp/side_by_side.json
+    python3 tests/performance/side_by_side.py build/release/trainmark --pairs 5 --steps 10 --output /tmp/side_by_side.json
 
 Exit code 2 for wrong arguments, 77 if this process may use fewer CPUs than ranks, trainmark's exit code if it fails.
 """
