@@ -1,6 +1,8 @@
 // The keys of "cpus".
 #include "runner/cpu_config.h"
 
+#include <nlohmann/json.hpp>
+
 namespace runner {
 
 CpuConfig parse_cpus(const base::ObjectReader& cpus) {
@@ -22,6 +24,13 @@ CpuConfig parse_cpus(const base::ObjectReader& cpus) {
       "`script` starts that number, and `run` warns of another; 0: not known",
       base::within(0, 4096));
   return config;
+}
+
+nlohmann::json to_json(const CpuConfig& config) {
+  return {{"bind", config.binds},
+          {"all_hardware_threads", config.all_hardware_threads},
+          {"spare_cores", config.spare_cores},
+          {"ranks_per_node", config.ranks_per_node}};
 }
 
 }  // namespace runner

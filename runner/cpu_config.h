@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 
 #include "runner/base/object_reader.h"
 
@@ -18,5 +19,7 @@ struct CpuConfig {
 
 /// Reads the keys of the object "cpus". Throws ConfigError.
 CpuConfig parse_cpus(const base::ObjectReader& cpus);
+/// The object that parse_cpus() reads.
+nlohmann::json to_json(const CpuConfig& config);
 
 }  // namespace runner

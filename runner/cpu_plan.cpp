@@ -2,6 +2,7 @@
 #include "runner/cpu_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
 #include "runner/base/usable_cpus.h"
+#include "runner/hwloc_topology.h"
 
 namespace runner {
 namespace {
@@ -24,24 +26,11 @@ using Parts = std::vector<Cores>;
 /// it divides nothing.
 constexpr std::array kLevels = {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE};
 
-std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t type) {
-  std::vector<hwloc_obj_t> all;
-  for (hwloc_obj_t object = hwloc_get_next_obj_by_type(topology, type, nullptr); object != nullptr;
-       object = hwloc_get_next_obj_by_type(topology, type, object)) {
-    all.push_back(object);
-  }
-  return all;
-}
-
-bool contains(hwloc_obj_t object, int cpu) {
-  return hwloc_bitmap_isset(object->cpuset, static_cast<unsigned>(cpu)) != 0;
-}
-
 /// In the order of the topology. Machines that tell no cores have a core for each CPU.
 Cores usable_cores(hwloc_topology_t topology, const Cpus& usable) {
   Cores cores;
   std::set<int> left(usable.begin(), usable.end());
-  for (const hwloc_obj_t object : objects(topology, HWLOC_OBJ_CORE)) {
+  for (const hwloc_obj_t object : objects_of(topology, HWLOC_OBJ_CORE)) {
     Cpus cpus;
     std::copy_if(left.begin(), left.end(), std::back_inserter(cpus),
                  [object](int cpu) { return contains(object, cpu); });
@@ -52,21 +41,20 @@ Cores usable_cores(hwloc_topology_t topology, const Cpus& usable) {
   return cores;
 }
 
-/// The number of the object of this type that contains the CPU; -1 if none does. Of several (memory
-/// of two kinds), the first.
-int object_of(hwloc_topology_t topology, hwloc_obj_type_t type, int cpu) {
-  const std::vector<hwloc_obj_t> all = objects(topology, type);
-  const auto found =
-      std::find_if(all.begin(), all.end(), [cpu](hwloc_obj_t one) { return contains(one, cpu); });
-  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+/// The first of the objects that contains the CPU; null if none does.
+hwloc_obj_t object_of(const std::vector<hwloc_obj_t>& objects, int cpu) {
+  const auto found = std::find_if(objects.begin(), objects.end(),
+                                  [cpu](hwloc_obj_t one) { return contains(one, cpu); });
+  return found == objects.end() ? nullptr : *found;
 }
 
 /// The cores by the object that contains them, in order of first occurrence.
 Parts parts_by(hwloc_topology_t topology, hwloc_obj_type_t type, const Cores& cores) {
+  const std::vector<hwloc_obj_t> objects = objects_of(topology, type);
   Parts parts;
-  std::map<int, std::size_t> places;
+  std::map<hwloc_obj_t, std::size_t> places;
   for (const Cpus& core : cores) {
-    const int object = object_of(topology, type, core.front());
+    const hwloc_obj_t object = object_of(objects, core.front());
     const auto place = places.emplace(object, parts.size()).first->second;
     if (place == parts.size()) parts.emplace_back();
     parts[place].push_back(core);
@@ -135,22 +123,36 @@ RankCpus rank_cpus(const Cores& cores, const CpuConfig& config) {
 }
 
 /// Says that a rank has parts of several NUMA nodes, though one would hold all of its cores.
-std::string straddling(hwloc_topology_t topology, std::size_t rank, const Cpus& cpus) {
-  std::map<int, std::size_t> found;
-  for (const int cpu : cpus) ++found[object_of(topology, HWLOC_OBJ_NUMANODE, cpu)];
-  if (found.size() < 2 || found.contains(-1)) return "";
-  std::string nodes;
-  std::size_t largest = 0;
-  for (const auto& [node, count] : found) {
-    const hwloc_obj_t object =
-        hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
-    largest = std::max(largest, static_cast<std::size_t>(hwloc_bitmap_weight(object->cpuset)));
-    nodes += fmt::format("{}{}", nodes.empty() ? "" : ", ", object->os_index);
+std::string straddling(const std::vector<hwloc_obj_t>& numa_nodes, std::size_t rank,
+                       const Cpus& cpus) {
+  std::set<unsigned> found;
+  int largest = 0;
+  for (const int cpu : cpus) {
+    const hwloc_obj_t node = object_of(numa_nodes, cpu);
+    if (node == nullptr) return "";
+    found.insert(node->os_index);
+    largest = std::max(largest, hwloc_bitmap_weight(node->cpuset));
   }
-  if (cpus.size() > largest) return "";
+  if (found.size() < 2 || std::ssize(cpus) > largest) return "";
   return fmt::format(
       "rank {} of the node has the CPUs {}, of the NUMA nodes {}: one would hold them", rank,
-      base::cpu_ranges(cpus), nodes);
+      base::cpu_ranges(cpus), fmt::join(found, ", "));
+}
+
+/// Says which two ranks have some CPUs in common, though not all; "" if none do.
+std::string overlapping(const std::vector<Cpus>& ranks_cpus) {
+  for (std::size_t rank = 0; rank < ranks_cpus.size(); ++rank) {
+    for (std::size_t other = 0; other < rank; ++other) {
+      const Cpus &mine = ranks_cpus[rank], &theirs = ranks_cpus[other];
+      Cpus shared;
+      std::set_intersection(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                            std::back_inserter(shared));
+      if (shared.empty() || mine == theirs) continue;
+      return fmt::format("the CPUs of ranks {} and {} of the node overlap: both have {}", other,
+                         rank, base::cpu_ranges(shared));
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -177,18 +179,14 @@ CpuPlan plan_cpus(hwloc_topology_t topology, const std::vector<int>& usable, int
 std::vector<std::string> faults_of(hwloc_topology_t topology,
                                    const std::vector<std::vector<int>>& ranks_cpus) {
   std::vector<std::string> faults;
+  const auto add = [&faults](const std::string& fault) {
+    if (!fault.empty()) faults.push_back(fault);
+    return !fault.empty();
+  };
+  add(overlapping(ranks_cpus));
+  const std::vector<hwloc_obj_t> numa_nodes = objects_of(topology, HWLOC_OBJ_NUMANODE);
   for (std::size_t rank = 0; rank < ranks_cpus.size(); ++rank) {
-    const Cpus& mine = ranks_cpus[rank];
-    for (std::size_t other = 0; other < rank; ++other) {
-      Cpus shared;
-      std::set_intersection(mine.begin(), mine.end(), ranks_cpus[other].begin(),
-                            ranks_cpus[other].end(), std::back_inserter(shared));
-      if (shared.empty() || mine == ranks_cpus[other]) continue;
-      faults.push_back(fmt::format("the CPUs of ranks {} and {} of the node overlap: both have {}",
-                                   other, rank, base::cpu_ranges(shared)));
-    }
-    const std::string straddles = straddling(topology, rank, mine);
-    if (!straddles.empty()) faults.push_back(straddles);
+    if (add(straddling(numa_nodes, rank, ranks_cpus[rank]))) break;
   }
   return faults;
 }

@@ -30,8 +30,9 @@ struct CpuPlan {
 CpuPlan plan_cpus(hwloc_topology_t topology, const std::vector<int>& usable, int ranks,
                   const CpuConfig& config);
 
-/// What is wrong with the CPUs of a node's ranks, one sentence each: ranks that have some CPUs in
-/// common, though not all, and ranks on parts of several NUMA nodes that would fit on one.
+/// What is wrong with the CPUs of a node's ranks, one sentence each: the first two ranks that have
+/// some CPUs in common, though not all, and the first on parts of several NUMA nodes that would fit
+/// on one.
 std::vector<std::string> faults_of(hwloc_topology_t topology,
                                    const std::vector<std::vector<int>>& ranks_cpus);
 

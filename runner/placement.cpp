@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "runner/base/narrow.h"
 #include "runner/base/printable.h"
@@ -21,6 +21,7 @@
 #include "runner/cpu_plan.h"
 #include "runner/hwloc_topology.h"
 #include "runner/openmp_team.h"
+#include "runner/together.h"
 
 namespace runner {
 namespace {
@@ -39,12 +40,10 @@ std::string list_text(hwloc_const_bitmap_t bitmap) {
 }
 
 int objects_touched(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_obj_type_t type) {
-  int touched = 0;
-  for (hwloc_obj_t object = hwloc_get_next_obj_by_type(topology, type, nullptr); object != nullptr;
-       object = hwloc_get_next_obj_by_type(topology, type, object)) {
-    if (hwloc_bitmap_intersects(object->cpuset, cpus) != 0) ++touched;
-  }
-  return touched;
+  const std::vector<hwloc_obj_t> all = objects_of(topology, type);
+  return base::narrow<int>(std::count_if(all.begin(), all.end(), [cpus](hwloc_obj_t object) {
+    return hwloc_bitmap_intersects(object->cpuset, cpus) != 0;
+  }));
 }
 
 /// The first number of OMP_NUM_THREADS, which may be a list; 0 if it is not set.
@@ -82,14 +81,6 @@ std::int64_t count_together(const std::vector<std::int64_t>& cpus, const Communi
 
 }  // namespace
 
-TopologyHandle load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw base::SystemError("hwloc_topology_init failed");
-  TopologyHandle topology(raw);
-  if (hwloc_topology_load(raw) != 0) throw base::SystemError("hwloc_topology_load failed");
-  return topology;
-}
-
 Binding current_binding() {
   const TopologyHandle topology = load_topology();
   const Bitmap cpus(hwloc_bitmap_alloc());
@@ -121,17 +112,13 @@ int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpu
 
 namespace {
 
-/// The CPUs of this node's control group beyond which a quota does not reach; no limit if it has
-/// none. A quota below a rank's number of CPUs applies to the node, not to the rank.
-std::int64_t quota_beside(const Binding& binding) {
-  const std::int64_t usable = base::usable_cpus();
-  return usable < std::ssize(binding.cpu_ids) ? usable : INT64_MAX;
-}
-
 /// What this rank has before OpenMP starts its team.
 struct Room {
-  std::int64_t threads = 1;        ///< that fit this rank's part of the CPUs
-  std::int64_t quota = INT64_MAX;  ///< see quota_beside()
+  std::int64_t threads = 1;  ///< that fit this rank's part of the CPUs
+  bool leaves_cpus = false;  ///< fewer than its CPUs
+  /// The control group's CPUs if they are fewer than this rank's. They are the node's, not the
+  /// rank's.
+  std::int64_t quota = INT64_MAX;
 };
 
 /// Collective.
@@ -147,7 +134,7 @@ ThreadPlan plan_threads(std::int64_t wanted, const Room& room, const Binding& bi
   plan.threads = asked > 0 ? base::narrow<int>(asked)
                            : real_threads(share_of_cpus(room.threads, sum[0], plan.node_cpus),
                                           plan.limited_by);
-  plan.leaves_cpus = asked == 0 && room.threads < std::ssize(binding.cpu_ids);
+  plan.leaves_cpus = asked == 0 && room.leaves_cpus;
   sum[0] = plan.threads;
   node.allreduce_sum(std::span<std::int64_t>(sum));
   plan.node_threads = sum[0];
@@ -193,22 +180,6 @@ Group group_of(const std::vector<std::vector<int>>& everyone, int rank) {
   return group;
 }
 
-/// Collective. If `work` throws a ConfigError on any rank of the node, all throw the first one.
-void agree(const Communicator& node, const std::function<void()>& work) {
-  std::string problem;
-  try {
-    work();
-  } catch (const base::ConfigError& e) {
-    problem = e.what();
-  }
-  std::string first;
-  for (const std::string& one : node.gather(problem, 0)) {
-    if (first.empty()) first = one;
-  }
-  first = node.broadcast(first, 0);
-  if (!first.empty()) throw base::ConfigError(first);
-}
-
 void bind_this_process(const std::vector<int>& cpus) {
   if (base::bind_this_thread(cpus)) return;
   const int error = errno;
@@ -242,54 +213,72 @@ std::string summary_of(const Place& place, const Communicator& node) {
                      is_cut ? "; ..." : "");
 }
 
+/// Collective. On rank 0 what is wrong on the first node where something is, each with the node's
+/// name. `mine`: on the first rank of each node.
+std::vector<std::string> first_faults(const std::vector<std::string>& mine,
+                                      const Communicator& world) {
+  std::string text;
+  for (const std::string& fault : mine) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", base::host_name(), fault);
+  }
+  std::vector<std::string> faults;
+  for (const std::string& found : world.gather(text, 0)) {
+    if (found.empty()) continue;
+    std::istringstream lines(found);
+    for (std::string line; std::getline(lines, line);) faults.push_back(line);
+    break;
+  }
+  return faults;
+}
+
 }  // namespace
 
-Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& node) {
+Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& world,
+                 const Communicator& node) {
   const TopologyHandle topology = load_topology();
   Place place;
   place.binding = current_binding();
-  auto everyone = gather_cpus(place.binding, node);
-  const Group group = group_of(everyone, node.rank());
+  const Group group = group_of(gather_cpus(place.binding, node), node.rank());
   const bool is_common = group.size == node.size();
-  const bool is_all = std::ssize(place.binding.cpu_ids) == allowed_cpus();
-  place.bound_by = is_common && is_all ? BoundBy::kNobody : BoundBy::kLauncher;
+  const bool has_all = std::ssize(place.binding.cpu_ids) == allowed_cpus();
+  place.bound_by = is_common && has_all ? BoundBy::kNobody : BoundBy::kLauncher;
   CpuPlan plan;
   std::int64_t asked = 0;
-  agree(node, [&] {
+  together(world, [&] {
     asked = asked_threads(threads);
     plan = plan_cpus(topology.get(), cpus_of(place.binding), group.size, config);
   });
-  Room room{std::ssize(place.binding.cpu_ids), quota_beside(place.binding)};
-  std::int64_t fits = group.size == 1 ? 1 : 0;
-  if (!plan.ranks.empty()) {
-    const RankCpus& mine = plan.ranks[static_cast<std::size_t>(group.index)];
-    room.threads = mine.threads;
-    if (asked <= std::ssize(mine.cpus)) fits = 1;
-  }
-  const std::int64_t largest_group = node.allreduce_max(std::int64_t{group.size});
-  const bool may_bind = config.binds && largest_group > 1 && binding_variable().empty();
+  const bool is_planned = !plan.ranks.empty();
+  const int bound = base::narrow<int>(std::ssize(place.binding.cpu_ids));
+  const RankCpus mine = is_planned ? plan.ranks[static_cast<std::size_t>(group.index)]
+                                   : RankCpus{cpus_of(place.binding), 0, bound};
+  const std::int64_t usable = base::usable_cpus();
+  const Room room{mine.threads, mine.threads < std::ssize(mine.cpus),
+                  usable < bound ? usable : INT64_MAX};
+  const bool fits = group.size == 1 || (is_planned && asked <= std::ssize(mine.cpus));
+  const bool may_bind = config.binds && binding_variable().empty() && fits;
   // All or none, so that no rank's part is used by others.
-  const bool binds = node.allreduce_min(may_bind ? fits : 0) > 0;
+  const bool binds = node.allreduce_min(std::int64_t{may_bind}) > 0 && group.size > 1;
   if (binds) {
-    bind_this_process(plan.ranks[static_cast<std::size_t>(group.index)].cpus);
-    if (group.size > 1) place.bound_by = BoundBy::kProgram;
+    bind_this_process(mine.cpus);
+    place.bound_by = BoundBy::kProgram;
     place.binding = current_binding();
-    everyone = gather_cpus(place.binding, node);
   }
   place.threads = plan_threads(threads, room, place.binding, node);
   place.summary = summary_of(place, node);
-  if (node.rank() != 0) return place;
-  place.faults = faults_of(topology.get(), everyone);
+  std::vector<std::string> faults = faults_of(topology.get(), gather_cpus(place.binding, node));
   if (config.ranks_per_node > 0 && config.ranks_per_node != node.size()) {
-    place.faults.push_back(fmt::format("/cpus/ranks_per_node: expected {}, started {}",
-                                       base::counted(config.ranks_per_node, "rank"), node.size()));
+    faults.push_back(fmt::format("/cpus/ranks_per_node: expected {}, started {}",
+                                 base::counted(config.ranks_per_node, "rank"), node.size()));
   }
   if (binds && is_common && plan.idle_cores > 0) {
-    place.faults.push_back(
-        fmt::format("{} of the node stay idle: {} ranks with the same number of "
-                    "cores leave them over",
+    faults.push_back(
+        fmt::format("{} stay idle: {} ranks with the same number of cores leave them "
+                    "over",
                     base::counted(plan.idle_cores, "core"), node.size()));
   }
+  if (node.rank() != 0) faults.clear();
+  place.faults = first_faults(faults, world);
   return place;
 }
 

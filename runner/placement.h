@@ -55,20 +55,20 @@ struct Place {
   Binding binding;
   ThreadPlan threads;
   BoundBy bound_by = BoundBy::kNobody;
-  /// On the node's first rank: what its ranks have, and what is wrong with that.
-  std::string summary;
-  std::vector<std::string> faults;
+  std::string summary;              ///< on a node's first rank: what its ranks have
+  std::vector<std::string> faults;  ///< on rank 0: what is wrong, on the first node where it is
 };
 
-/// Collective on `node`; called once, before this process starts a team of OpenMP threads. Ranks
-/// of the node that may use exactly the same CPUs are bound to parts of these (cpu_plan.h), unless
-/// somewhere there are more ranks than cores or more threads than CPUs in a part, OpenMP's
-/// variables have bound threads, or `config` says no. `threads` > 0 is used unchanged. 0 means
-/// OMP_NUM_THREADS if set, else as many as fit the rank's part, or its share of CPUs that ranks
-/// have in common, or as many as OpenMP really gives. Throws ConfigError on all ranks of the node
-/// if the variable is not a positive number or cores cannot be spared on one, SystemError if
-/// threads cannot be started or bound.
-Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& node);
+/// Collective on `world`, of which `node` has the ranks of this node; called once, before this
+/// process starts a team of OpenMP threads. Ranks of the node that may use exactly the same CPUs
+/// are bound to parts of these (cpu_plan.h), unless somewhere there are more ranks than cores or
+/// more threads than CPUs in a part, OpenMP's variables have bound threads, or `config` says no.
+/// `threads` > 0 is used unchanged. 0 means OMP_NUM_THREADS if set, else as many as fit the rank's
+/// part, or its share of CPUs that ranks have in common, or as many as OpenMP really gives. Throws
+/// AgreedError (kUsage) if the variable is not a positive number or cores cannot be spared on any
+/// rank, SystemError if threads cannot be started or bound.
+Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& world,
+                 const Communicator& node);
 
 /// The threads that take_place() would give each of `ranks` ranks on this machine, all bound as
 /// this process is.

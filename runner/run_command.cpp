@@ -81,7 +81,7 @@ ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Com
   RunConfig config = *options.source->config;
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
-  const Place place = take_place(config.cpus, config.threads, topology.node);
+  const Place place = take_place(config.cpus, config.threads, world, topology.node);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, place.threads.threads};
@@ -193,7 +193,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   Watchdog watchdog(world, std::move(watch));
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
-  const Place place = take_place(config.cpus, config.threads, topology.node);
+  const Place place = take_place(config.cpus, config.threads, world, topology.node);
   if (options.runs == 1) advise(config, world, topology, place, console);
   ResultSink result(options.json, std::cout);
   try {

@@ -84,7 +84,7 @@ void require_trainable(const ScriptOptions& options) {
   place.threads = static_cast<int>(request.cpus_per_rank);
   try {
     (void)options.source->entry->memory_needs(*options.source->config, place);
-  } catch (const base::SystemError&) {
+  } catch (const base::LibraryError&) {
     // About this machine; the job runs on others.
   } catch (const base::ConfigError& e) {
     throw base::ConfigError(fmt::format("{}, on {} nodes with {} ranks each", e.what(),

@@ -13,14 +13,7 @@
 
 namespace runner {
 
-/// What a node is tried with.
-struct NodeUse {
-  int ranks = 1;
-  CpuConfig cpus;
-  bool operator==(const NodeUse&) const = default;
-};
-
-/// What a bench of a NodeUse said.
+/// What a bench said. Each is of cpus.ranks_per_node ranks.
 struct Trial {
   double samples_per_s = 0.0;  ///< of all ranks together
   std::int64_t threads = 0;    ///< of a rank
@@ -28,7 +21,7 @@ struct Trial {
 };
 
 struct Tried {
-  NodeUse use;
+  CpuConfig cpus;
   std::vector<double> samples_per_s;
   std::int64_t threads = 0;
   std::string failure;
@@ -38,28 +31,28 @@ struct Tried {
 /// Numbers of ranks worth trying, ascending: one; one and two for each socket and NUMA node; one
 /// for each shared cache, if these are no more than 16. No more than there are cores, and only
 /// divisors of `batch`, the samples of a step.
-std::vector<int> sensible_ranks(hwloc_topology_t topology, const std::vector<int>& usable,
-                                std::int64_t batch);
+std::vector<CpuConfig> sensible_ranks(hwloc_topology_t topology, const std::vector<int>& usable,
+                                      std::int64_t batch);
 
-/// Other ways for `ranks` ranks: one thread a core where cores have several hardware threads; one
-/// spare core where a rank has 4 or more.
-std::vector<CpuConfig> sensible_cpus(hwloc_topology_t topology, const std::vector<int>& usable,
-                                     int ranks);
+/// `cpus`, and other ways for as many ranks: one thread a core where cores have several hardware
+/// threads; one spare core where a rank has 4 or more.
+std::vector<CpuConfig> sensible_variants(hwloc_topology_t topology, const std::vector<int>& usable,
+                                         const CpuConfig& cpus);
 
-/// Tries each use `rounds` times (from 1), in turns. A use that failed is not tried again.
-std::vector<Tried> try_in_turns(const std::vector<NodeUse>& uses, int rounds,
-                                const std::function<Trial(const NodeUse&, int round)>& trial);
+/// Tries each `rounds` times (from 1), in turns. One that failed is not tried again.
+std::vector<Tried> try_in_turns(const std::vector<CpuConfig>& all, int rounds,
+                                const std::function<Trial(const CpuConfig&, int round)>& trial);
 
 /// The fastest by median; of those within 1 % of it, the one that comes first. Throws SystemError
 /// with the first failure if all failed.
 const Tried& best_of(const std::vector<Tried>& tried);
 
-/// The keys of a configuration that make runs use a node so.
-nlohmann::json to_json(const NodeUse& use);
+/// The configuration in `text`, which is to be written anew. Throws ConfigError if it is not a JSON
+/// object, or has comments, which would be lost.
+nlohmann::json rewritable(const std::string& text, const std::string& name);
 
-/// The text of a configuration with `use` as its "cpus", and without "threads" and "cpus"/"bind",
-/// with which nothing was tried; the other keys stay as they are, in their order. Throws
-/// ConfigError if it is not a JSON object, or has comments, which would be lost.
-std::string with_use(const std::string& text, const std::string& name, const NodeUse& use);
+/// The text of a rewritable() configuration with these `cpus`, and without "threads"; the other
+/// keys stay as they are, in their order.
+std::string with_cpus(const std::string& text, const CpuConfig& cpus);
 
 }  // namespace runner

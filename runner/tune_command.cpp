@@ -38,22 +38,6 @@ using Json = nlohmann::json;
 
 constexpr int kRounds = 3;
 
-/// Throws SystemError if the file cannot be read.
-std::string text_of(const std::string& path) {
-  std::string problem;
-  const auto text = base::read_text(path, problem);
-  if (!text) throw base::SystemError(path + ": " + problem);
-  return *text;
-}
-
-std::string config_text(const std::string& path) {
-  try {
-    return text_of(path);
-  } catch (const base::SystemError& e) {
-    throw base::ConfigError(e.what());
-  }
-}
-
 /// A new folder for files of the benches, removed at the end.
 class Folder {
  public:
@@ -125,12 +109,16 @@ class Benches {
   Benches(const TuneCall& call, const BenchLine& line)
       : launcher_(call.launcher), line_(line), program_(fs::read_symlink("/proc/self/exe")) {}
 
-  /// The result of one rank, which has the whole batch.
-  Json measure_alone() const { return measure({}, line_.batch); }
-  Trial measure(const NodeUse& use, std::int64_t batch, int round) const;
+  /// The samples of a step of one rank.
+  std::int64_t batch_of_one() const {
+    CpuConfig one;
+    one.ranks_per_node = 1;
+    return measure(one, line_.batch).at("batch_per_rank").get<std::int64_t>();
+  }
+  Trial measure(const CpuConfig& cpus, std::int64_t batch, int round) const;
 
  private:
-  Json measure(const NodeUse& use, std::int64_t batch) const;
+  Json measure(const CpuConfig& cpus, std::int64_t batch) const;
 
   std::string launcher_;
   BenchLine line_;
@@ -140,27 +128,31 @@ class Benches {
 };
 
 /// Throws SystemError with what the bench complained of.
-Json Benches::measure(const NodeUse& use, std::int64_t batch) const {
+Json Benches::measure(const CpuConfig& cpus, std::int64_t batch) const {
   // They would fix what is to be tried.
   std::string command = fmt::format(
       "unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY; {} {} {} bench {}",
-      launcher_, use.ranks, launch::shell_word(program_), line_.workload);
+      launcher_, cpus.ranks_per_node, launch::shell_word(program_), line_.workload);
   for (const std::string& argument : line_.arguments) command += ' ' + launch::shell_word(argument);
-  command += fmt::format(" --batch {} --spare-cores {}", batch / use.ranks, use.cpus.spare_cores);
-  if (!use.cpus.all_hardware_threads) command += " --one-hardware-thread";
+  command +=
+      fmt::format(" --batch {} --spare-cores {}", batch / cpus.ranks_per_node, cpus.spare_cores);
+  if (!cpus.all_hardware_threads) command += " --one-hardware-thread";
   const std::string result = folder_.file("result.json"), log = folder_.file("log");
   std::error_code ignored;
   fs::remove(result, ignored);
   command += fmt::format(" --json {} </dev/null >{} 2>&1", launch::shell_word(result),
                          launch::shell_word(log));
   const int status = run_command(command, signals_);
+  std::string problem;
   if (status != 0) {
-    throw base::SystemError(fmt::format("exit code {}: {}", status, complaint_of(text_of(log))));
+    throw base::SystemError(fmt::format("exit code {}: {}", status,
+                                        complaint_of(base::read_text(log, problem).value_or(""))));
   }
   Json found;
   try {
-    found = base::parse_strict_json(text_of(result), result, base::JsonComments::kRefused);
-  } catch (const base::Error& e) {
+    found = base::parse_strict_json(base::read_text(result, problem).value_or(""), result,
+                                    base::JsonComments::kRefused);
+  } catch (const base::DataError& e) {
     throw base::SystemError(fmt::format("exit code 0, but no result: {}", e.what()));
   }
   if (found.at("provenance").at("nodes") != 1) {
@@ -170,27 +162,27 @@ Json Benches::measure(const NodeUse& use, std::int64_t batch) const {
   return found;
 }
 
-Trial Benches::measure(const NodeUse& use, std::int64_t batch, int round) const {
+Trial Benches::measure(const CpuConfig& cpus, std::int64_t batch, int round) const {
   Trial trial;
   try {
-    const Json result = measure(use, batch);
+    const Json result = measure(cpus, batch);
     trial.samples_per_s = result.at("samples_per_s").get<double>();
     trial.threads = result.at("provenance").at("binding").at(0).at("threads").get<std::int64_t>();
   } catch (const base::SystemError& e) {
     trial.failure = e.what();
   }
   std::cerr << fmt::format(
-      "round {} of {}: {}: {}\n", round, kRounds, base::counted(use.ranks, "rank"),
+      "round {} of {}: {}: {}\n", round, kRounds, base::counted(cpus.ranks_per_node, "rank"),
       trial.failure.empty() ? fmt::format("{:.4g} samples/s", trial.samples_per_s) : trial.failure);
   return trial;
 }
 
-void print(const std::vector<Tried>& all, const NodeUse& best, std::ostream& out) {
+void print(const std::vector<Tried>& all, const CpuConfig& best, std::ostream& out) {
   out << "  ranks  threads  hardware threads  spare cores  samples/s  smallest   largest\n";
   for (const Tried& one : all) {
-    out << fmt::format("{} {:5}  {:7}  {:>16}  {:11}  ", one.use == best ? '*' : ' ', one.use.ranks,
-                       one.threads, one.use.cpus.all_hardware_threads ? "all" : "one a core",
-                       one.use.cpus.spare_cores);
+    out << fmt::format("{} {:5}  {:7}  {:>16}  {:11}  ", one.cpus == best ? '*' : ' ',
+                       one.cpus.ranks_per_node, one.threads,
+                       one.cpus.all_hardware_threads ? "all" : "one a core", one.cpus.spare_cores);
     if (!one.failure.empty()) {
       out << one.failure << '\n';
       continue;
@@ -201,10 +193,10 @@ void print(const std::vector<Tried>& all, const NodeUse& best, std::ostream& out
   }
 }
 
-Json document_of(const std::vector<Tried>& all, const NodeUse& best, std::int64_t batch) {
+Json document_of(const std::vector<Tried>& all, const CpuConfig& best, std::int64_t batch) {
   Json tried = Json::array();
   for (const Tried& one : all) {
-    tried.push_back({{"cpus", to_json(one.use)},
+    tried.push_back({{"cpus", to_json(one.cpus)},
                      {"threads", one.threads},
                      {"samples_per_s", one.samples_per_s},
                      {"median_samples_per_s", one.median()},
@@ -275,10 +267,8 @@ BenchLine bench_line(const CLI::App& bench) {
 }
 
 base::ExitCode tune(const TuneCall& call, const BenchLine& line) {
-  const std::string text = config_text(call.config);
-  with_use(text, call.config, {});  // throws before the benches rather than after them
-  const base::ObjectReader reader(
-      base::parse_strict_json(text, call.config, base::JsonComments::kRefused), call.config);
+  const std::string text = base::config_text(call.config);
+  const base::ObjectReader reader(rewritable(text, call.config), call.config);
   if (workload_name(reader) != line.workload) {
     throw base::ConfigError(fmt::format("{}: expected a configuration of {}, found one of {}",
                                         reader.where("workload"), line.workload,
@@ -290,36 +280,31 @@ base::ExitCode tune(const TuneCall& call, const BenchLine& line) {
   }
   warn_of_variables();
   const Benches benches(call, line);
-  const auto batch = benches.measure_alone().at("batch_per_rank").get<std::int64_t>();
-  const auto try_all = [&](const std::vector<NodeUse>& uses) {
-    return try_in_turns(uses, kRounds, [&](const NodeUse& use, int round) {
-      return benches.measure(use, batch, round);
+  const std::int64_t batch = benches.batch_of_one();
+  const auto try_all = [&](const std::vector<CpuConfig>& all) {
+    return try_in_turns(all, kRounds, [&](const CpuConfig& cpus, int round) {
+      return benches.measure(cpus, batch, round);
     });
   };
   const TopologyHandle topology = load_topology();
   const std::vector<int> usable = base::process_cpus();
-  std::vector<NodeUse> uses;
-  for (const int ranks : sensible_ranks(topology.get(), usable, batch)) uses.push_back({ranks, {}});
-  std::vector<Tried> all = try_all(uses);
-  NodeUse best = best_of(all).use;
-  uses = {best};
-  for (const CpuConfig& cpus : sensible_cpus(topology.get(), usable, best.ranks)) {
-    uses.push_back({best.ranks, cpus});
+  std::vector<Tried> tried = try_all(sensible_ranks(topology.get(), usable, batch));
+  CpuConfig best = best_of(tried).cpus;
+  const std::vector<CpuConfig> variants = sensible_variants(topology.get(), usable, best);
+  if (variants.size() > 1) {
+    // The best so far is one of them, so that all are measured in turns.
+    std::erase_if(tried, [&](const Tried& one) { return one.cpus == best; });
+    const std::vector<Tried> others = try_all(variants);
+    best = best_of(others).cpus;
+    tried.insert(tried.end(), others.begin(), others.end());
   }
-  if (uses.size() > 1) {
-    // The best so far once more, so that all of them are measured in turns.
-    std::erase_if(all, [&](const Tried& one) { return one.use.ranks == best.ranks; });
-    const std::vector<Tried> variants = try_all(uses);
-    best = best_of(variants).use;
-    all.insert(all.end(), variants.begin(), variants.end());
-  }
-  if (line.json != "-") print(all, best, std::cout);
-  if (!line.json.empty()) write_document(document_of(all, best, batch), line.json, std::cout);
-  base::write_file(call.config, with_use(text, call.config, best));
+  if (line.json != "-") print(tried, best, std::cout);
+  if (!line.json.empty()) write_document(document_of(tried, best, batch), line.json, std::cout);
+  base::write_file(call.config, with_cpus(text, best));
   if (line.json != "-") {
     std::cout << fmt::format(
         "{}: cpus: {}\nmpirun --map-by ppr:{}:node --bind-to none trainmark run {}\n",
-        base::printable(call.config), base::json_line(to_json(best)), best.ranks,
+        base::printable(call.config), base::json_line(to_json(best)), best.ranks_per_node,
         launch::shell_word(call.config));
   }
   return base::ExitCode::kSuccess;

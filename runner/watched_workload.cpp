@@ -11,9 +11,9 @@ WatchedWorkload::WatchedWorkload(const ConfigSource& source, const Communicator&
       watchdog_(world, watch_options(source.config->watch)),
       topology_(discover_topology(world)),
       telemetry_(clock_, &world.activity()),
-      around_{
-          world, topology_, telemetry_,
-          take_place(source.config->cpus, source.config->threads, topology_.node).threads.threads} {
+      around_{world, topology_, telemetry_,
+              take_place(source.config->cpus, source.config->threads, world, topology_.node)
+                  .threads.threads} {
   together(world, [&] { workload_ = source.entry->make(*source.config, around_); });
 }
 

@@ -219,11 +219,11 @@ Measured measure_with(const BenchCall& call, const CommandParts& parts, const Co
                       const std::function<Json(const Surroundings&)>& measure) {
   const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
-  const Place place = take_place(call.cpus, call.threads, topology.node);
+  const Place place = take_place(call.cpus, call.threads, world, topology.node);
   const std::string over = oversubscription(place.threads, world);
   if (!over.empty()) std::cerr << "WARNING: " << base::printable(over) << '\n';
   for (const std::string& fault : place.faults) {
-    if (world.rank() == 0) std::cerr << "WARNING: " << base::printable(fault) << '\n';
+    std::cerr << "WARNING: " << base::printable(fault) << '\n';
   }
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock, &world.activity());

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string>
 
+#include "library_refusal.h"
 #include "runner/communicator.h"
 
 namespace {
@@ -16,11 +17,8 @@ class LibraryRefusal : public testing::EmptyTestEventListener {
  public:
   explicit LibraryRefusal(const runner::Communicator& world) : world_(world) {}
   void OnTestPartResult(const testing::TestPartResult& part) override {
-    const std::string message = part.message(), end = "computes wrong results on this machine";
-    const std::size_t at = message.find(end);
-    if (at == std::string::npos) return;
-    const std::size_t begin = message.rfind("oneDNN ", at);
-    world_.abort(base::ExitCode::kSystem, message.substr(begin, at + end.size() - begin));
+    const std::string refusal = library_refusal(part);
+    if (!refusal.empty()) world_.abort(base::ExitCode::kSystem, refusal);
   }
 
  private:

@@ -15,13 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string config_text(const std::string& path) {
-  std::string problem;
-  std::optional<std::string> text = read_text(path, problem);
-  if (!text) throw ConfigError(path + ": " + problem);
-  return *std::move(text);
-}
-
 Json parse_override_value(const std::string& text) {
   try {
     return parse_strict_json(text, "", JsonComments::kRefused);
@@ -64,6 +57,13 @@ void apply_override(Json& root, const std::string& text) {
 }
 
 }  // namespace
+
+std::string config_text(const std::string& path) {
+  std::string problem;
+  std::optional<std::string> text = read_text(path, problem);
+  if (!text) throw ConfigError(path + ": " + problem);
+  return *std::move(text);
+}
 
 Json load_config(const std::string& path, const std::vector<std::string>& overrides) {
   Json root;

@@ -58,6 +58,12 @@ class SystemError : public Error {
   explicit SystemError(const std::string& message) : Error(ExitCode::kSystem, message) {}
 };
 
+/// A library computes wrong results on this machine.
+class LibraryError : public SystemError {
+ public:
+  using SystemError::SystemError;
+};
+
 /// The message and exit code for an exception: a base::Error's own; kSystem for memory, with its
 /// figures, and for std::system_error, with the paths first; else kInternal.
 struct Failure {

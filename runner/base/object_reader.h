@@ -87,6 +87,9 @@ class ObjectReader {
   std::shared_ptr<Node> node_;
 };
 
+/// The text of a configuration file. Throws ConfigError with path and reason.
+std::string config_text(const std::string& path);
+
 /// The configuration in `path`: JSON with // comments allowed, duplicate keys refused, then each
 /// `a.b=value` of `overrides` applied (value read as JSON, else as a string). Throws ConfigError
 /// with line and column.

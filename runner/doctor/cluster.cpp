@@ -23,18 +23,17 @@ using Json = nlohmann::json;
 using Launcher = LaunchFacts::Launcher;
 
 /// As a run takes it, or `refusal` and a place without spare cores.
-runner::Place take_place(const Request& request, const runner::Communicator& node,
-                         std::optional<Finding>& refusal) {
-  const auto* const config = request.source == nullptr ? nullptr : &*request.source->config;
-  const runner::CpuConfig cpus = config == nullptr ? runner::CpuConfig() : config->cpus;
+runner::Place take_place(const Request& request, const runner::Communicator& world,
+                         const runner::Communicator& node, std::optional<Finding>& refusal) {
+  runner::CpuConfig cpus = request.cpus();
   try {
-    return runner::take_place(cpus, config == nullptr ? 0 : config->threads, node);
-  } catch (const base::ConfigError& e) {
+    return runner::take_place(cpus, request.threads(), world, node);
+  } catch (const runner::AgreedError& e) {
+    if (e.code() != base::ExitCode::kUsage) throw;
     // Else OMP_NUM_THREADS is not a number; judge_variables() reports that.
     if (cpus.spare_cores > 0) refusal = refusal_of(request, e);
-    runner::CpuConfig plain;
-    plain.binds = cpus.binds;
-    return runner::take_place(plain, 1, node);
+    cpus.spare_cores = 0;
+    return runner::take_place(cpus, 1, world, node);
   }
 }
 
@@ -152,7 +151,7 @@ struct NodePlan {
 NodePlan plan_node(const runner::Communicator& world, const runner::Topology& topology,
                    const Request& request, const std::optional<Node>& node) {
   std::optional<Finding> refusal;
-  runner::ThreadPlan threads = take_place(request, topology.node, refusal).threads;
+  runner::ThreadPlan threads = take_place(request, world, topology.node, refusal).threads;
   runner::PlannedRank rank{world.rank(), world.size(), topology.node.size(), threads.threads};
   if (request.planned_node_ranks > 0) {
     rank = node->expected_place();

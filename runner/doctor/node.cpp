@@ -78,7 +78,13 @@ Findings judge_copies(const Json& copies, const std::string& folder,
            {}}};
 }
 
-Finding refusal_of(const Request& request, const base::ConfigError& error) {
+runner::CpuConfig Request::cpus() const {
+  return source == nullptr ? runner::CpuConfig() : source->config->cpus;
+}
+
+std::int64_t Request::threads() const { return source == nullptr ? 0 : source->config->threads; }
+
+Finding refusal_of(const Request& request, const base::Error& error) {
   return {"config.ranks",
           Verdict::kError,
           request.source->path,
@@ -94,7 +100,7 @@ PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place
     return {needs_of(*request.source, place), {}};
   } catch (const base::ConfigError& e) {
     return {needs_of_keys(*request.source, place), refusal_of(request, e)};
-  } catch (const base::SystemError& e) {
+  } catch (const base::LibraryError& e) {
     return {needs_of_keys(*request.source, place), Finding{"cpu.library",
                                                            Verdict::kError,
                                                            "",
@@ -144,11 +150,9 @@ void Node::plan_place() {
   const std::int64_t planned = request_.planned_node_ranks;
   expected_.node_ranks = base::narrow<int>(planned > 0 ? planned : launch_.node_ranks);
   expected_.ranks = base::narrow<int>(planned > 0 ? planned : launch_.ranks);
-  const auto* const config = request_.source == nullptr ? nullptr : &*request_.source->config;
-  const runner::CpuConfig cpus = config == nullptr ? runner::CpuConfig() : config->cpus;
-  const std::int64_t asked = config == nullptr ? 0 : config->threads;
+  const runner::CpuConfig cpus = request_.cpus();
   try {
-    expected_.threads = runner::planned_threads(cpus, asked, expected_.node_ranks);
+    expected_.threads = runner::planned_threads(cpus, request_.threads(), expected_.node_ranks);
   } catch (const base::ConfigError& e) {
     expected_.threads = 1;
     // Under a launcher, ranks may have other CPUs than this process: take_place() will tell. Else

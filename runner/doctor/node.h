@@ -24,6 +24,8 @@ struct Request {
   std::function<nlohmann::json()> libraries;
   /// see CommandParts::staged_copies; may be null
   std::function<nlohmann::json(const std::string& folder)> staged_copies;
+  runner::CpuConfig cpus() const;  ///< of the configuration, else by default
+  std::int64_t threads() const;    ///< likewise
 };
 
 /// The facts that a node's first rank has read.
@@ -64,7 +66,7 @@ struct PlannedNeeds {
 PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place);
 
 /// config.ranks: the configuration cannot be trained as it is started.
-Finding refusal_of(const Request& request, const base::ConfigError& error);
+Finding refusal_of(const Request& request, const base::Error& error);
 
 /// folder.leftovers: the staged copies (an array of {"is_used", "is_kept", "bytes", ...}) that are
 /// neither used nor to be kept.

@@ -255,7 +255,7 @@ json summarize(const std::array<Times, kRules>& times) {
 
 /// Collective. Sets the number of threads of each rank as the program would, and returns it.
 int set_threads(const runner::Communicator& world) {
-  const runner::ThreadPlan plan = runner::take_place({}, 0, world).threads;
+  const runner::ThreadPlan plan = runner::take_place({}, 0, world, world).threads;
   const std::string over = runner::oversubscription(plan, world);
   if (!over.empty()) std::cerr << "WARNING: " << over << '\n';
   omp_set_dynamic(0);

@@ -154,6 +154,13 @@ TEST(CpuFaults, TellCpusThatRanksHaveInCommonUnlessAllAre) {
   EXPECT_THAT(faults_of(topology.get(), {{0, 1}, {2, 3}}), IsEmpty());
 }
 
+TEST(CpuFaults, TellTheFirstOfAKind) {
+  const TopologyHandle topology = synthetic_machine(kTwoXeons);
+  EXPECT_THAT(faults_of(topology.get(), {{26, 27, 28, 29}, {24, 27, 28, 30}, {27, 28}}),
+              ElementsAre("the CPUs of ranks 0 and 1 of the node overlap: both have 27-28",
+                          HasSubstr("rank 0 of the node has the CPUs 26-29")));
+}
+
 TEST(CpuFaults, TellRanksOnPartsOfNumaNodes) {
   const TopologyHandle topology = synthetic_machine(kTwoXeons);
   EXPECT_THAT(faults_of(topology.get(), {{26, 27, 28, 29}}),

@@ -15,11 +15,20 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
-std::vector<int> ranks_on(const char* description, std::int64_t batch) {
+CpuConfig ranks(std::int64_t count) {
+  CpuConfig cpus;
+  cpus.ranks_per_node = count;
+  return cpus;
+}
+
+std::vector<std::int64_t> ranks_on(const char* description, std::int64_t batch) {
   const TopologyHandle topology = synthetic_machine(description);
-  return sensible_ranks(topology.get(), all_cpus(topology), batch);
+  std::vector<std::int64_t> all;
+  for (const CpuConfig& one : sensible_ranks(topology.get(), all_cpus(topology), batch)) {
+    all.push_back(one.ranks_per_node);
+  }
+  return all;
 }
 
 TEST(SensibleRanks, AreOneAndTwoOfEachSocketAndNumaNode) {
@@ -37,31 +46,33 @@ TEST(SensibleRanks, DivideTheBatch) {
 }
 
 /// One value for each: hardware threads (true: all), spare cores.
-std::vector<std::pair<bool, std::int64_t>> cpus_of(const char* description, int ranks) {
+std::vector<std::pair<bool, std::int64_t>> cpus_of(const char* description, int count) {
   const TopologyHandle topology = synthetic_machine(description);
   std::vector<std::pair<bool, std::int64_t>> all;
-  for (const CpuConfig& one : sensible_cpus(topology.get(), all_cpus(topology), ranks)) {
+  for (const CpuConfig& one : sensible_variants(topology.get(), all_cpus(topology), ranks(count))) {
     all.emplace_back(one.all_hardware_threads, one.spare_cores);
   }
   return all;
 }
 
-TEST(SensibleCpus, AreOneThreadACoreAndASpareCoreWhereThereAreSome) {
+TEST(SensibleVariants, AreOneThreadACoreAndASpareCoreWhereThereAreSome) {
   using One = std::pair<bool, std::int64_t>;
-  EXPECT_THAT(cpus_of(kTwoXeons, 2), ElementsAre(One(true, 1)));
-  EXPECT_THAT(cpus_of(kTwoXeonsSmt, 2), ElementsAre(One(false, 0), One(true, 1), One(false, 1)));
-  EXPECT_THAT(cpus_of(kTwoXeonsSmt, 28), ElementsAre(One(false, 0)));
-  EXPECT_THAT(cpus_of("core:2 pu:1", 1), IsEmpty());
+  EXPECT_THAT(cpus_of(kTwoXeons, 2), ElementsAre(One(true, 0), One(true, 1)));
+  EXPECT_THAT(cpus_of(kTwoXeonsSmt, 2),
+              ElementsAre(One(true, 0), One(false, 0), One(true, 1), One(false, 1)));
+  EXPECT_THAT(cpus_of(kTwoXeonsSmt, 28), ElementsAre(One(true, 0), One(false, 0)));
+  EXPECT_THAT(cpus_of("core:2 pu:1", 1), ElementsAre(One(true, 0)));
 }
 
 TEST(Trials, GoInTurnsAndLeaveOutWhatFailed) {
-  const std::vector<NodeUse> uses = {{1, {}}, {2, {}}, {4, {}}};
+  const std::vector<CpuConfig> all = {ranks(1), ranks(2), ranks(4)};
   std::vector<int> order, rounds;
-  const auto tried = try_in_turns(uses, 3, [&](const NodeUse& use, int round) {
+  const auto tried = try_in_turns(all, 3, [&](const CpuConfig& cpus, int round) {
     rounds.push_back(round);
-    order.push_back(use.ranks);
-    if (use.ranks == 2 && order.size() > 3) return Trial{0.0, 0, "no memory"};
-    return Trial{static_cast<double>(100 * use.ranks) + static_cast<double>(order.size()), 7, ""};
+    const int count = static_cast<int>(cpus.ranks_per_node);
+    order.push_back(count);
+    if (count == 2 && order.size() > 3) return Trial{0.0, 0, "no memory"};
+    return Trial{static_cast<double>(100 * count) + static_cast<double>(order.size()), 7, ""};
   });
   EXPECT_THAT(order, ElementsAre(1, 2, 4, 1, 2, 4, 1, 4));
   EXPECT_THAT(rounds, ElementsAre(1, 1, 1, 2, 2, 2, 3, 3));
@@ -74,13 +85,13 @@ TEST(Trials, GoInTurnsAndLeaveOutWhatFailed) {
 
 TEST(Trials, PreferTheFirstOfThoseThatAreAlike) {
   const std::vector<Tried> tried = {
-      {{1, {}}, {95.0}, 4, ""}, {{2, {}}, {99.5}, 2, ""}, {{4, {}}, {100.0}, 1, ""}};
-  EXPECT_EQ(best_of(tried).use.ranks, 2);
+      {ranks(1), {95.0}, 4, ""}, {ranks(2), {99.5}, 2, ""}, {ranks(4), {100.0}, 1, ""}};
+  EXPECT_EQ(best_of(tried).cpus.ranks_per_node, 2);
 }
 
 TEST(Trials, ThatAllFailedAreAnError) {
   try {
-    best_of({{{1, {}}, {}, 0, "no memory"}});
+    best_of({{ranks(1), {}, 0, "no memory"}});
     FAIL() << "not refused";
   } catch (const base::SystemError& error) {
     EXPECT_THAT(error.what(), HasSubstr("no bench succeeded: no memory"));
@@ -88,23 +99,21 @@ TEST(Trials, ThatAllFailedAreAnError) {
 }
 
 TEST(TunedConfiguration, KeepsItsOtherKeysInTheirOrder) {
-  NodeUse use{2, {}};
-  use.cpus.spare_cores = 1;
-  const std::string text = with_use(
-      R"({"workload": "dlrm", "threads": 3, "cpus": {"bind": false}, "epochs": 1})", "a.json", use);
+  CpuConfig cpus = ranks(2);
+  cpus.spare_cores = 1;
+  const std::string text = with_cpus(
+      R"({"workload": "dlrm", "threads": 3, "cpus": {"bind": false}, "epochs": 1})", cpus);
   const auto config = nlohmann::ordered_json::parse(text);
   std::vector<std::string> keys;
   for (const auto& [key, value] : config.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("workload", "cpus", "epochs"));
-  EXPECT_EQ(
-      nlohmann::json(config["cpus"]),
-      nlohmann::json({{"ranks_per_node", 2}, {"all_hardware_threads", true}, {"spare_cores", 1}}));
+  EXPECT_EQ(nlohmann::json(config["cpus"]), to_json(cpus));
 }
 
 TEST(TunedConfiguration, IsRefusedIfItWouldLoseComments) {
   const auto message = [](const char* text) -> std::string {
     try {
-      with_use(text, "a.json", {});
+      rewritable(text, "a.json");
     } catch (const base::ConfigError& error) {
       return error.what();
     }

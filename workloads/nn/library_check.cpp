@@ -30,7 +30,7 @@ std::int64_t elements_lost(const dnnl::engine& engine, dnnl::stream& stream) {
 
 void refuse_if_lost(std::int64_t elements, const std::string& version) {
   if (elements == 0) return;
-  throw base::SystemError(fmt::format(
+  throw base::LibraryError(fmt::format(
       "oneDNN {} computes wrong results on this machine: of 256 numbers that it copied to another "
       "layout and back, {} are lost. oneDNN 3 does so where a hypervisor hides the sizes of an AMD "
       "processor's caches (CPUID leaf 0x8000001D is empty). Use a virtual machine that shows them, "

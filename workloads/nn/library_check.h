@@ -13,7 +13,7 @@ namespace nn {
 /// (github.com/uxlfoundation/oneDNN/issues/5313 has the same on other processors).
 std::int64_t elements_lost(const dnnl::engine& engine, dnnl::stream& stream);
 
-/// Throws SystemError with the version and a remedy if any element was lost.
+/// Throws LibraryError with the version and a remedy if any element was lost.
 void refuse_if_lost(std::int64_t elements, const std::string& version);
 
 }  // namespace nn

@@ -19,7 +19,7 @@ namespace nn {
 /// per process, used from one thread.
 struct Device {
   /// The first Device keeps oneDNN from AMX tiles where this process may not use them. Throws
-  /// SystemError if oneDNN computes wrong results on this machine.
+  /// LibraryError if oneDNN computes wrong results on this machine.
   Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};

@@ -19,7 +19,7 @@ TEST(LibraryRefusal, SaysWhatWasLostAndWhatToDo) {
   try {
     nn::refuse_if_lost(192, "3.7.2");
     FAIL() << "not refused";
-  } catch (const base::SystemError& error) {
+  } catch (const base::LibraryError& error) {
     EXPECT_EQ(error.code(), base::ExitCode::kSystem);
     EXPECT_THAT(error.what(), testing::HasSubstr("oneDNN 3.7.2 computes wrong"));
     EXPECT_THAT(error.what(), testing::HasSubstr("of 256 numbers"));
