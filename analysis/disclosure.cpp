@@ -47,6 +47,8 @@ Disclosure disclosure_of(const std::function<Value(const std::string& key)>& val
       });
   disclosed.precision = is_one ? precision.front().second : joined(precision);
 
+  disclosed.gradients = to_text(value_of(keys::kGradientsBetweenNodes));
+
   Disclosed parallelism = disclosed_in({{"tensor", keys::kTensorParallelism},
                                         {"pipeline", keys::kPipelineParallelism},
                                         {"context", keys::kContextParallelism},

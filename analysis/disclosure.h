@@ -16,6 +16,9 @@ struct Disclosure {
   /// The degrees other than 1, "tensor 8, pipeline 4"; "data" if all known degrees are 1; "" if
   /// none is known.
   std::string parallelism;
+  /// How gradients travel between nodes if not in full, "int8 with error feedback"; a key of this
+  /// project's logs.
+  std::string gradients;
   Value micro_batch_size;
   std::string config_filename;
 

@@ -95,6 +95,7 @@ void RunLog::disclose(const RunConfig& config, const Disclosure& facts) {
   event(keys::kPrecisionInLinear, facts.linear);
   event(keys::kPrecisionInAttention, facts.attention);
   event(keys::kPrecisionInCommunication, facts.communication);
+  if (!facts.gradients.empty()) event(keys::kGradientsBetweenNodes, facts.gradients);
   event(keys::kTensorParallelism, facts.tensor_ranks);
   event(keys::kPipelineParallelism, facts.pipeline_ranks);
   event(keys::kContextParallelism, facts.context_ranks);

@@ -36,6 +36,7 @@ struct Disclosure {
   std::int64_t pipeline_ranks = 1;    ///< ranks that share the layers
   std::int64_t context_ranks = 1;     ///< ranks that share a sample
   std::int64_t expert_ranks = 1;      ///< ranks that share the experts
+  std::string gradients;              ///< how they travel if not in full: "top_k 0.01"
   std::int64_t micro_batch_size = 0;  ///< largest number of samples per rank and pass
 };
 

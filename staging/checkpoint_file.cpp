@@ -249,10 +249,12 @@ struct CheckpointReader::State {
     return found;
   }
   const CheckpointArray& find(const std::string& array) const {
-    const auto found = std::find_if(header.arrays.begin(), header.arrays.end(),
-                                    [&](const CheckpointArray& a) { return a.name == array; });
+    const auto found = place_of(array);
     if (found == header.arrays.end()) refuse(array, "absent");
     return *found;
+  }
+  std::vector<CheckpointArray>::const_iterator place_of(const std::string& array) const {
+    return std::ranges::find(header.arrays, array, &CheckpointArray::name);
   }
   /// Not collective: the header, and so this failure, is the same on every rank.
   [[noreturn]] void refuse(const std::string& array, const std::string& what) const {
@@ -275,6 +277,10 @@ CheckpointReader::CheckpointReader(const Communicator& world, const std::string&
 CheckpointReader::~CheckpointReader() = default;
 
 const std::string& CheckpointReader::about() const { return state_->header.about; }
+
+bool CheckpointReader::has(const std::string& name) const {
+  return state_->place_of(name) != state_->header.arrays.end();
+}
 
 std::vector<std::int64_t> CheckpointReader::shape(const std::string& name) const {
   return state_->find(name).shape;

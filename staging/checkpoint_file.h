@@ -29,6 +29,7 @@ class CheckpointReader final : public base::StateSource {
   ~CheckpointReader() override;
 
   const std::string& about() const;
+  bool has(const std::string& name) const override;
   std::vector<std::int64_t> shape(const std::string& name) const override;
   void read(const std::string& name, base::ElementType element,
             const std::vector<std::int64_t>& shape, std::span<std::byte> out) const override;

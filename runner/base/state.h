@@ -66,11 +66,12 @@ StateArray replicated(std::string name, std::vector<std::int64_t> shape,
   return {std::move(name), element_type<T>(), std::move(shape), Holding::kEveryRank, 0, 0, bytes};
 }
 
-/// The arrays of a checkpoint. All calls throw a DataError that names file and array if the array
-/// is missing or of another type or shape.
+/// The arrays of a checkpoint. All calls but has() throw a DataError that names file and array if
+/// the array is missing or of another type or shape.
 class StateSource {
  public:
   virtual ~StateSource() = default;
+  virtual bool has(const std::string& name) const = 0;
   virtual std::vector<std::int64_t> shape(const std::string& name) const = 0;
   /// Collective. The whole array on every rank.
   virtual void read(const std::string& name, ElementType element,

@@ -62,6 +62,9 @@ inline constexpr char kWarmupEpochs[] = "opt_learning_rate_warmup_epochs";
 inline constexpr char kWarmupFactor[] = "opt_learning_rate_warmup_factor";
 inline constexpr char kDecayBoundaryEpochs[] = "opt_learning_rate_decay_boundary_epochs";
 inline constexpr char kDecayFactor[] = "opt_learning_rate_decay_factor";
+/// A key of this project: how gradients travel between nodes if not in full, "top_k 0.01 with error
+/// feedback".
+inline constexpr char kGradientsBetweenNodes[] = "gradients_between_nodes";
 /// A key of this project: the number of parts along depth and height into which ranks split a
 /// sample.
 inline constexpr char kSampleSplit[] = "sample_split";

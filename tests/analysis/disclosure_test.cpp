@@ -49,6 +49,13 @@ TEST(Disclosure, NamesWhatDiffers) {
   EXPECT_EQ(told.parallelism, "tensor 8, pipeline 4");
 }
 
+TEST(Disclosure, TellsHowGradientsTravelIfNotInFull) {
+  Logged logged = all_of_them();
+  EXPECT_EQ(disclosure_of(logged).gradients, "");
+  logged[keys::kGradientsBetweenNodes] = "top_k 0.01 with error feedback";
+  EXPECT_EQ(disclosure_of(logged).gradients, "top_k 0.01 with error feedback");
+}
+
 TEST(Disclosure, SaysNoMoreThanTheLog) {
   EXPECT_FALSE(disclosure_of({}).is_told());
   EXPECT_EQ(disclosure_of({{keys::kPrecisionInLinear, "fp8"}}).precision, "linear fp8");

@@ -139,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
                "closed_resnet_lars/lars_opt_end_learning_rate/value /schedule/end_learning_rate"},
         Change{"resnet50", "/training/label_smoothing", 0.2,
                "closed-setting /training/label_smoothing"},
+        Change{"resnet50", "/training/gradient_payload", "top_k",
+               "closed-setting /training/gradient_payload"},
         Change{"resnet50", "/dataset/preprocess", "torchvision",
                "closed-setting /dataset/preprocess"},
         Change{"resnet50", "/dataset/train_samples", 1281168,
@@ -170,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
                "closed_dlrm/sgd_opt_learning_rate_decay_poly_power/value /schedule/power"},
         Change{"dlrm", "/evaluation/per_epoch", 10, "evaluation-cadence /evaluation"},
         Change{"dlrm", "/optimizer/weight_decay", 0.001, "closed-setting /optimizer/weight_decay"},
+        Change{"dlrm", "/training/gradient_payload", "top_k",
+               "closed-setting /training/gradient_payload"},
         Change{"dlrm", "/dataset/test_samples", 1000, "sample-count-unusual /dataset/test"},
         Change{"dlrm", "/target/quality", 0.8, "closed_dlrm/eval_accuracy/once /target/quality"}));
 

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +106,55 @@ class ResumeTest : public Base {
     first_part(undisturbed);
     EXPECT_EQ(second_part(undisturbed), expected.told);
     EXPECT_EQ(bits_of(undisturbed), expected.bits);
+  }
+  /// Between nodes, what a payload left out of the gradients is saved and resumed, too.
+  void expect_kept_rests(nlohmann::json config) const {
+    config["training"]["gradient_density"] = 0.05;
+    for (const char* payload : {"bf16", "int8", "top_k"}) {
+      config["training"]["gradient_payload"] = payload;
+      OwnTrial saved(world_, apart(world_), config), resumed(world_, apart(world_), config);
+      saved.workload().train(2);
+      save(saved);
+      std::int64_t bytes = 0;
+      for (const base::StateArray& array : saved.workload().state()) bytes += array.total_bytes();
+      EXPECT_EQ(saved.workload().state_bytes(), bytes) << payload;
+      saved.workload().train(2);
+      const staging::CheckpointReader reader(world_, path());
+      resumed.workload().restore(reader, 2);
+      resumed.workload().train(2);
+      const Bits bits = bits_of(resumed);
+      EXPECT_EQ(bits, bits_of(saved)) << payload;
+      const bool has_rest = std::ranges::any_of(bits, [](const auto& array) {
+        return array.first.starts_with("resume/gradient_rest/") &&
+               std::ranges::any_of(array.second, [](std::byte b) { return b != std::byte(0); });
+      });
+      EXPECT_EQ(has_rest, world_.size() > 1) << payload;
+    }
+  }
+  /// On fewer nodes the first one has the sum of all rests.
+  void expect_rests_of_fewer_nodes(nlohmann::json config) const {
+    if (world_.size() < 3) GTEST_SKIP() << "needs 3 ranks";
+    config["training"]["gradient_payload"] = "int8";
+    OwnTrial saved(world_, apart(world_), config);
+    saved.workload().train(2);
+    save(saved);
+    const bool stays = world_.rank() + 1 < world_.size();
+    const runner::Communicator fewer = world_.split(stays ? 0 : 1, world_.rank());
+    OwnTrial resumed(fewer, apart(fewer), config);
+    const staging::CheckpointReader reader(fewer, path());
+    resumed.workload().restore(reader, 2);
+    if (!stays) return;
+    for (const auto& [name, mine] : bits_of(resumed)) {
+      if (!name.starts_with("resume/gradient_rest/")) continue;
+      const auto nodes = static_cast<std::size_t>(reader.shape(name).front());
+      const std::size_t floats = mine.size() / sizeof(float);
+      std::vector<float> all(nodes * floats), sum(floats), got(floats);
+      reader.read_rows(name, base::ElementType::kFloat32, 0,
+                       std::as_writable_bytes(std::span(all)));
+      std::memcpy(got.data(), mine.data(), mine.size());
+      for (std::size_t i = 0; i < all.size() && fewer.rank() == 0; ++i) sum[i % floats] += all[i];
+      EXPECT_EQ(got, sum) << name;
+    }
   }
   void expect_size_told_beforehand(const nlohmann::json& config) const {
     OwnTrial trial(world_, config);

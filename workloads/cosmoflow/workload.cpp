@@ -59,7 +59,7 @@ class CosmoFlow final : public parallel::ReplicaWorkload {
   std::map<std::string, std::string> log_settings() const override {
     return cosmoflow::log_settings();
   }
-  std::vector<std::string> closed_rule_breaks() const override {
+  std::vector<std::string> model_rule_breaks() const override {
     return cosmoflow::closed_rule_breaks(config_, optimizer().hyperparameters());
   }
   nlohmann::json placement_plan() override;

@@ -29,7 +29,7 @@ class DeepCam final : public parallel::ReplicaWorkload {
   std::map<std::string, std::string> log_settings() const override {
     return deepcam::log_settings();
   }
-  std::vector<std::string> closed_rule_breaks() const override {
+  std::vector<std::string> model_rule_breaks() const override {
     return deepcam::closed_rule_breaks(config_);
   }
 

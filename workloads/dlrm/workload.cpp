@@ -57,10 +57,12 @@ runner::Disclosure disclosure_of(const Config& config, const parallel::TablePlac
   std::set<int> ranks;
   for (const parallel::TableShard& shard : placement.shards) ranks.insert(shard.rank);
   facts.tensor_ranks = std::max<std::int64_t>(1, std::ssize(ranks));
-  if (facts.tensor_ranks > 1 && config.embeddings.payload == nn::Precision::kBf16) {
+  const bool sends_bf16 = config.embeddings.payload == nn::Precision::kBf16 ||
+                          config.arithmetic.precision == nn::Precision::kBf16;
+  // What the layers send may be lower still.
+  if (facts.tensor_ranks > 1 && sends_bf16 &&
+      facts.communication == nn::logged_name(nn::Precision::kF32)) {
     facts.communication = nn::logged_name(nn::Precision::kBf16);
-  } else if (facts.tensor_ranks > 1) {
-    facts.communication = nn::logged_name(config.arithmetic.precision);
   }
   return facts;
 }
@@ -85,7 +87,7 @@ class Dlrm final : public parallel::TrainingWorkload {
   std::vector<std::string> keys_without_effect() const override;
   runner::StepCost step_cost() const override;
   std::map<std::string, std::string> log_settings() const override { return dlrm::log_settings(); }
-  std::vector<std::string> closed_rule_breaks() const override {
+  std::vector<std::string> model_rule_breaks() const override {
     return dlrm::closed_rule_breaks(config_, optimizer().hyperparameters());
   }
   nlohmann::json placement_plan() override {

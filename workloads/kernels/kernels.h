@@ -145,6 +145,9 @@ struct WeightTiles {
   void (*pair_columns)(const float* tile, Bf16* to, std::int64_t stride);
 };
 
+/// Below it, the scale of bytes would lose precision or be zero.
+inline constexpr float kLeastOfBytes = 1e-30F;
+
 struct Kernels {
   base::InstructionSet set = base::InstructionSet::kBaseline;
   ColumnKernels<float> f32;
@@ -154,6 +157,12 @@ struct Kernels {
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
   /// dst [count] = src.
   void (*widen)(const Bf16* src, float* dst, std::int64_t count);
+  /// dst [count] = src / scale, rounded to the nearest whole number, for scale = the largest
+  /// magnitude / 127. Where that is below kLeastOfBytes, all are 0, scale too; with an infinity or
+  /// NaN among them, scale is NaN.
+  void (*round_to_bytes)(const float* src, std::int8_t* dst, float* scale, std::int64_t count);
+  /// dst [count] = scale * src.
+  void (*widen_bytes)(const std::int8_t* src, float scale, float* dst, std::int64_t count);
   /// to [bytes] = from, with streaming (non-temporal) stores if `to` is aligned to a cache line.
   void (*stream_copy)(const void* from, std::int64_t bytes, void* to);
   WeightTiles weight_tiles;

@@ -1,6 +1,7 @@
 // All kernels of an instruction set. Included only by isa_*.cpp. Follows the rules of lanes.h.
 #pragma once
 
+#include "workloads/kernels/byte_body.h"
 #include "workloads/kernels/columns.h"
 #include "workloads/kernels/depthwise_body.h"
 #include "workloads/kernels/gemm_vector.h"
@@ -30,6 +31,8 @@ constexpr Kernels table_of(base::InstructionSet set) {
           .bf16 = kColumns<Bf16>,
           .round_to_bf16 = convert<float, Bf16>,
           .widen = convert<Bf16, float>,
+          .round_to_bytes = round_to_bytes,
+          .widen_bytes = widen_bytes,
           .stream_copy = stream_copy,
           .weight_tiles = {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
           .f32_features = kFeatures<float>,

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
 #include "runner/base/error.h"
 #include "workloads/nn/product_rates.h"
+#include "workloads/parallel/rest_state.h"
 
 namespace parallel {
 
@@ -61,8 +63,11 @@ runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSp
   runner::Disclosure facts;
   facts.linear = nn::logged_name(config.arithmetic.precision);
   if (config.ranks_per_sample > 1) facts.communication = facts.linear;
-  if (nodes > 1 && config.gradients.payload == nn::Precision::kBf16) {
-    facts.communication = nn::logged_name(nn::Precision::kBf16);
+  const GradientTravel& gradients = config.gradients;
+  if (nodes > 1) facts.gradients = description_of(gradients);
+  // Margins in bfloat16 are lower than gradients in f32.
+  if (nodes > 1 && logged_name(gradients.payload) != logged_name(GradientPayload::kF32)) {
+    facts.communication = logged_name(gradients.payload);
   }
   facts.context_ranks = config.ranks_per_sample;
   for (const nn::PassSlice& slice : split.slices) {
@@ -205,11 +210,11 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
     if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
   }
   const GradientTravel& gradients = config_.gradients;
-  // Sums in bfloat16 keep their order, so that a pass would wait for nearly all of them at its
-  // start.
-  late_update_->begin(optimizer, learning_rate,
-                      gradients.late_update && gradients.payload == nn::Precision::kF32 &&
-                          gradient_exchange_->is_between_nodes());
+  // Sums of other payloads keep their order, so that a pass would wait for nearly all of them at
+  // its start.
+  late_update_->begin(
+      optimizer, learning_rate,
+      gradients.late_update && gradients.is_exact() && gradient_exchange_->is_between_nodes());
 }
 
 void DataParallel::synchronize_statistics() {
@@ -222,11 +227,15 @@ nn::ReplicaPlace DataParallel::place() const {
 }
 
 std::vector<base::StateArray> DataParallel::state(nn::Optimizer& optimizer) {
-  return nn::training_state(*executor_, optimizer, place());
+  std::vector<base::StateArray> arrays = nn::training_state(*executor_, optimizer, place());
+  std::ranges::move(rest_state(*executor_, *gradient_exchange_, node_.rank() == 0),
+                    std::back_inserter(arrays));
+  return arrays;
 }
 
 void DataParallel::restore(const base::StateSource& source, nn::Optimizer& optimizer) {
   nn::restore_training_state(source, *executor_, optimizer, place());
+  restore_rest(source, *executor_, *gradient_exchange_);
 }
 
 }  // namespace parallel

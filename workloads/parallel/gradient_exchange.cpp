@@ -1,4 +1,4 @@
-// Sums of pieces within a node, and nonblocking allreduces between nodes.
+// Sums of pieces within a node, and between nodes.
 #include "workloads/parallel/gradient_exchange.h"
 
 #include <algorithm>
@@ -10,6 +10,9 @@
 
 #include "runner/base/ceil_div.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/parallel/float_sum.h"
+#include "workloads/parallel/narrow_sum.h"
+#include "workloads/parallel/sparse_sum.h"
 
 namespace parallel {
 namespace {
@@ -40,6 +43,12 @@ std::int64_t choose_piece(std::int64_t floats, int owners) {
   return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell, kLargestPieceFloats);
 }
 
+int count_nodes(const runner::Communicator& world, const runner::Communicator& node) {
+  std::array<std::int64_t, 1> first_ranks = {node.rank() == 0 ? 1 : 0};
+  world.allreduce_sum(std::span<std::int64_t>(first_ranks));
+  return static_cast<int>(first_ranks.front());
+}
+
 }  // namespace
 
 GradientExchange::GradientExchange(const runner::Communicator& world,
@@ -52,8 +61,7 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
       node_rank_(node.rank()),
-      is_between_nodes_(world.size() > node.size()),
-      last_first_(travel.late_update),
+      nodes_(count_nodes(world, node)),
       // The same number on every node, so that each owner has a counterpart on every other node.
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
   piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);
@@ -66,20 +74,57 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
     progress_.push_back(
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
-  if (across_->size() == 1) return;
-  const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
+  std::array<int, 1> index = {across_->rank()};
+  node.broadcast(std::as_writable_bytes(std::span(index)), 0);
+  node_index_ = index.front();
+  if (is_between_nodes()) make_sums(node, travel, instruction_set);
+}
+
+void GradientExchange::make_sums(const runner::Communicator& node, const GradientTravel& travel,
+                                 base::InstructionSet instruction_set) {
+  std::vector<std::span<float>> rests;
+  if (travel.keeps_rest()) {
+    const std::int64_t bytes = floats_ * static_cast<std::int64_t>(sizeof(float));
+    rest_memory_.emplace(node, node_rank_ == 0 ? bytes : 0);
+    // Aligned to a cache line, and accessed as floats only.
+    rest_ = {reinterpret_cast<float*>(rest_memory_->part(0).data()),
+             static_cast<std::size_t>(floats_)};
+    rests = own_pieces(rest_);
+  }
+  if (node_rank_ >= owners_) return;
+  const std::vector<std::span<float>> pieces =
+      own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]);
+  switch (travel.payload) {
+    case GradientPayload::kF32:
+      sums_ = std::make_unique<FloatSums>(*across_, pieces, travel.late_update, telemetry_,
+                                          kBetweenNodes);
+      break;
+    case GradientPayload::kTopK:
+      sums_ = std::make_unique<SparseSums>(*across_, pieces, rests, travel.density, telemetry_,
+                                           kBetweenNodes);
+      break;
+    default:
+      sums_ = std::make_unique<NarrowSums>(
+          *across_, pieces, rests, narrow_format(travel.payload, nn::kernels(instruction_set)),
+          telemetry_, kBetweenNodes);
+  }
+}
+
+std::vector<std::span<float>> GradientExchange::own_pieces(std::span<float> block) const {
   std::vector<std::span<float>> pieces;
+  if (node_rank_ >= owners_) return pieces;
   for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - at);
-    pieces.push_back(own.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+    pieces.push_back(block.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
   }
-  if (travel.payload == nn::Precision::kF32) {
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      across_nodes_.emplace_back(telemetry_);
-    }
-    return;
+  return pieces;
+}
+
+void GradientExchange::set_rest(std::span<const float> whole) {
+  for (const std::span<float> piece : own_pieces(rest_)) {
+    const auto at = static_cast<std::size_t>(piece.data() - rest_.data());
+    std::ranges::copy(whole.subspan(at, piece.size()), piece.begin());
   }
-  narrow_sums_.emplace(*across_, pieces, nn::kernels(instruction_set), telemetry_, kBetweenNodes);
 }
 
 void GradientExchange::begin() {
@@ -127,41 +172,26 @@ void GradientExchange::start_ready() {
     if (!all_have(end)) return;
     begin_on_node();
     add_up(next_, end);
-    if (across_->size() > 1) start_between_nodes(next_, end);
+    if (sums_) sums_->begin(number_of(next_));
     next_ += piece_floats_ * owners_;
   }
 }
 
-void GradientExchange::start_between_nodes(std::int64_t begin, std::int64_t end) {
-  const std::size_t number = number_of(begin);
-  if (narrow_sums_) return narrow_sums_->begin(number);
-  const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
-  const auto piece =
-      own.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  const std::int64_t priority = last_first_ ? static_cast<std::int64_t>(number) : 0;
-  across_nodes_[number].add(kBetweenNodes, across_->start_allreduce_sum(piece, priority));
-}
-
-void GradientExchange::test_between_nodes() {
-  for (Transfer& piece : across_nodes_) piece.test();
-  if (narrow_sums_) narrow_sums_->test();
-}
-
 void GradientExchange::progress() {
   const Scope scope(telemetry_, Subsystem::kExchange);
-  test_between_nodes();
+  if (sums_) sums_->test();
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
-  if (gradients_.size() == 1 && across_->size() == 1) return;
+  if (gradients_.size() == 1 && !is_between_nodes()) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
   announce(floats);
   start_ready();
-  test_between_nodes();
+  if (sums_) sums_->test();
 }
 
 void GradientExchange::close() {
-  if (gradients_.size() == 1 && across_->size() == 1) return;
+  if (gradients_.size() == 1 && !is_between_nodes()) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
   begin_on_node();
   announce(floats_);
@@ -169,7 +199,7 @@ void GradientExchange::close() {
     const base::Activity::Waiting waiting(across_->activity(), "gradients of the node's ranks");
     int looks = 0;
     for (start_ready(); next_ < floats_; start_ready()) {
-      test_between_nodes();
+      if (sums_) sums_->test();
       if (++looks < kLooksWithoutPause) {
         std::this_thread::yield();
       } else {
@@ -185,22 +215,14 @@ void GradientExchange::close() {
 }
 
 void GradientExchange::wait(std::int64_t begin, std::int64_t end) {
-  if (across_->size() == 1) return;
+  if (!sums_) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
   const base::Activity::Waiting waiting(across_->activity(), kBetweenNodes);
   const std::int64_t apart = piece_floats_ * owners_, first = piece_floats_ * node_rank_;
   // The first of this rank's pieces that ends after `begin`.
   const std::int64_t before = std::max<std::int64_t>(begin - first - piece_floats_ + apart, 0);
   for (std::int64_t at = first + before / apart * apart; at < end; at += apart) {
-    const std::size_t number = number_of(at);
-    if (narrow_sums_) {
-      while (!narrow_sums_->is_done(number)) {
-        narrow_sums_->test();
-        std::this_thread::yield();
-      }
-    } else {
-      across_nodes_[number].wait_all();
-    }
+    sums_->wait(number_of(at));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,8 +15,7 @@
 #include "runner/telemetry/telemetry.h"
 #include "workloads/nn/executor/executor.h"
 #include "workloads/parallel/gradient_travel.h"
-#include "workloads/parallel/narrow_sum.h"
-#include "workloads/parallel/transfer.h"
+#include "workloads/parallel/piece_sums.h"
 
 namespace parallel {
 
@@ -26,7 +25,8 @@ namespace parallel {
 /// them in rank order, and then exchanges the sum with the piece's owners on other nodes. After
 /// wait() each owner's gradient block holds the sums over all ranks in the pieces it owns, with the
 /// same bits on every node; its other pieces are unspecified. Records its time in the telemetry.
-/// Between nodes values travel as floats, or as bfloat16 (narrow_sum.h).
+/// Between nodes values travel as floats (float_sum.h), rounded (narrow_sum.h), or those of largest
+/// magnitude alone (sparse_sum.h); the owners keep what is left out (error feedback).
 /// Source: exchange of buckets overlapped with the backward pass, and updates divided among the
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
@@ -34,8 +34,8 @@ class GradientExchange final : public nn::PassListener {
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
   /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
-  /// instruction_set: that rounds values to bfloat16. With travel.late_update, pieces that are
-  /// final later overtake others, if they travel as floats.
+  /// instruction_set: that rounds values. With travel.late_update, pieces that are final later
+  /// overtake others, if they travel as floats.
   GradientExchange(const runner::Communicator& world, const runner::Communicator& node,
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
                    std::int64_t piece_floats = 0, GradientTravel travel = {},
@@ -58,7 +58,9 @@ class GradientExchange final : public nn::PassListener {
   void progress();
 
   /// Whether sums travel between nodes; the same on all ranks.
-  bool is_between_nodes() const { return is_between_nodes_; }
+  bool is_between_nodes() const { return nodes_ > 1; }
+  int nodes() const { return nodes_; }
+  int node_index() const { return node_index_; }  ///< in the order of nodes' first ranks
   /// Floats of one piece of every owner, which follow one another.
   std::int64_t round_floats() const { return piece_floats_ * owners_; }
   /// Whether this rank owns the piece that contains float `offset` of the block.
@@ -66,19 +68,28 @@ class GradientExchange final : public nn::PassListener {
   /// The sums, gathered from their owners on this node. May be called once every rank of the node
   /// has waited for all, and before any of them begins its next backward pass.
   std::vector<float> sums() const;
+  /// Whether this node keeps what its payload left out: the rest.
+  bool keeps_rest() const { return !rest_.empty(); }
+  /// The node's rest, in the order of the block, between steps. Its sum over nodes, divided among
+  /// them in any way, is what training has not learned yet.
+  std::vector<float> rest() const { return {rest_.begin(), rest_.end()}; }
+  /// `whole`: the node's rest. Each rank takes that of the pieces it owns.
+  void set_rest(std::span<const float> whole);
 
  private:
   using Progress = std::atomic<std::int64_t>;
   int owner(std::int64_t offset) const {
     return static_cast<int>((offset / piece_floats_) % owners_);
   }
+  void make_sums(const runner::Communicator& node, const GradientTravel& travel,
+                 base::InstructionSet instruction_set);
+  /// This rank's pieces of a block.
+  std::vector<std::span<float>> own_pieces(std::span<float> block) const;
   void announce(std::int64_t floats);
   bool all_have(std::int64_t floats) const;
   void begin_on_node();
   void start_ready();
   void add_up(std::int64_t begin, std::int64_t end);
-  void start_between_nodes(std::int64_t begin, std::int64_t end);
-  void test_between_nodes();
   /// Of this rank's pieces, the number of the one that begins at `begin`.
   std::size_t number_of(std::int64_t begin) const {
     return static_cast<std::size_t>(begin / (piece_floats_ * owners_));
@@ -87,20 +98,20 @@ class GradientExchange final : public nn::PassListener {
   telemetry::Telemetry& telemetry_;
   std::vector<std::span<float>> gradients_;
   std::int64_t floats_, piece_floats_ = 0;
-  int node_rank_;
-  bool is_between_nodes_, last_first_;
+  int node_rank_, nodes_;
+  int node_index_ = 0;
   int owners_;                                  ///< on each node: its ranks [0, owners_)
   std::optional<runner::Communicator> across_;  ///< owners of the same pieces, one on each node
-  std::optional<runner::SharedMemory> announcements_;
+  std::optional<runner::SharedMemory> announcements_, rest_memory_;
   std::vector<Progress*> progress_;  ///< by rank of the node: final floats, over all steps
   std::int64_t earlier_ = 0;         ///< floats that each rank announced in previous steps
   std::int64_t next_ = 0;            ///< offset of this rank's next piece to add up
   /// Spans the sums within the node, from the first piece to the last; empty if the rank is alone
   /// on its node.
   std::optional<telemetry::TracedTransfer> on_node_;
-  std::optional<NarrowSums> narrow_sums_;  ///< of this rank's pieces, if they travel as bfloat16
-  /// Of each of this rank's pieces. Last member: requests must end before their buffers do.
-  std::deque<Transfer> across_nodes_;
+  std::span<float> rest_;  ///< shared by the node's ranks, each of which has its pieces
+  /// Of this rank's pieces, between nodes; null if it has none or there is one node.
+  std::unique_ptr<PieceSums> sums_;
 };
 
 }  // namespace parallel

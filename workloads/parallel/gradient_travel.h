@@ -1,15 +1,53 @@
 // How gradients travel between nodes: keys of the section "training".
 #pragma once
 
-#include "workloads/nn/precision.h"
+#include <array>
+#include <cstdint>
+#include <string>
 
 namespace parallel {
 
+/// What nodes send of their gradients. Sums are f32 in any case.
+enum class GradientPayload : std::uint8_t {
+  kF32,   ///< all of them
+  kBf16,  ///< rounded to bfloat16
+  kInt8,  ///< rounded to bytes, with a scale for each kFormatBlock of them
+  kTopK   ///< those of largest magnitude, as f32 with their places
+};
+inline constexpr std::array kGradientPayloads = {GradientPayload::kF32, GradientPayload::kBf16,
+                                                 GradientPayload::kInt8, GradientPayload::kTopK};
+const char* to_string(GradientPayload payload);
+
+inline constexpr double kLeastDensity = 1e-6;
+
 struct GradientTravel {
-  nn::Precision payload = nn::Precision::kF32;  ///< sums are f32 all the same
+  GradientPayload payload = GradientPayload::kF32;
+  double density = 0.01;  ///< of kTopK: the share of gradients that are sent
+  /// Error feedback: what is not sent, or rounded off, is added to the next step's gradients.
+  bool error_feedback = true;
   /// Whether weights are updated during the next forward pass, each when it is needed; what is
   /// needed first overtakes the rest.
   bool late_update = true;
+
+  bool is_exact() const { return payload == GradientPayload::kF32; }
+  /// Whether each rank keeps what was not sent.
+  bool keeps_rest() const { return !is_exact() && error_feedback; }
 };
+
+/// "int8 with error feedback", "top_k 0.01 without error feedback"; "" for f32.
+std::string description_of(const GradientTravel& travel);
+/// kInt8 writes blocks of this many values, the last one maybe shorter, each with a scale.
+inline constexpr std::int64_t kFormatBlock = 256;
+/// Of a value of kTopK: a float and its place.
+inline constexpr std::int64_t kSparseValueBytes = 8;
+/// Bytes of `count` values in a payload that is no kTopK.
+std::int64_t narrow_bytes(GradientPayload payload, std::int64_t count);
+/// The number of values that kTopK sends of `count`: 1 at least.
+std::int64_t top_k_of(double density, std::int64_t count);
+/// Bytes that a rank sends to the others for the sum of `floats` gradients over `nodes` ranks, the
+/// mean over these. Pieces whose sizes are no multiples of nodes and blocks add a few.
+std::int64_t sent_bytes(const GradientTravel& travel, std::int64_t floats, std::int64_t nodes);
+/// The format that `payload` has in MLPerf's logs.
+const char* logged_name(GradientPayload payload);
 
 }  // namespace parallel

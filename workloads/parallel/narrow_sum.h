@@ -1,4 +1,4 @@
-// Sums over ranks whose values travel as bfloat16, half of the bytes of floats.
+// Sums over ranks whose values travel in fewer bytes than floats have.
 #pragma once
 
 #include <cstddef>
@@ -8,38 +8,42 @@
 
 #include "runner/communicator.h"
 #include "runner/telemetry/telemetry.h"
-#include "workloads/kernels/kernels.h"
+#include "workloads/parallel/narrow_format.h"
+#include "workloads/parallel/piece_sums.h"
 
 namespace parallel {
 
-/// Sums of blocks of floats, in place, each as often as wanted. Of each block a rank owns an even
-/// part. It sends what others own to them, rounded once; adds what it gets to its own floats, in
-/// the order of ranks; and sends the sums to all, rounded once more. All ranks get the same bits,
-/// as an owner takes its sums rounded, too. A rank sends 2 bytes for each float that others own,
-/// and 2 bytes to each other rank for each that it owns. Goes on only within test().
-class NarrowSums {
+/// Of each piece a rank owns an even part. It sends what others own to them, rounded once; adds
+/// what it gets to its own floats, in the order of ranks; and sends the sums to all, rounded once
+/// more. An owner takes its sums rounded, too. A rank sends bytes(n) of the format for the n floats
+/// of each part that another rank owns, and as many to each other rank for its own part.
+///
+/// With error feedback, each value is rounded after what earlier roundings of it left out has been
+/// added: of a value that another rank owns, when it is sent there; of an own one, when its sum is
+/// rounded.
+class NarrowSums final : public PieceSums {
  public:
-  /// Collective. The blocks have equal sizes on all ranks. All arguments outlive this. `name` says
-  /// in the trace what is sent; a string literal.
-  NarrowSums(const runner::Communicator& ranks, const std::vector<std::span<float>>& blocks,
-             const nn::Kernels& kernels, telemetry::Telemetry& telemetry, const char* name);
-  ~NarrowSums();
+  /// Collective. The pieces have equal sizes on all ranks. `rests` has for each piece what is left
+  /// out so far, of the piece's size; empty without error feedback. All arguments but `format`
+  /// outlive this. `name` says in the trace what is sent; a string literal.
+  NarrowSums(const runner::Communicator& ranks, const std::vector<std::span<float>>& pieces,
+             const std::vector<std::span<float>>& rests, std::unique_ptr<NarrowFormat> format,
+             telemetry::Telemetry& telemetry, const char* name);
+  ~NarrowSums() override;
   NarrowSums(const NarrowSums&) = delete;
   NarrowSums& operator=(const NarrowSums&) = delete;
 
-  /// Begins the sum of a block: on all ranks in the order of blocks, as many times each.
-  void begin(std::size_t block);
-  /// Goes on as far as messages have arrived. Returns whether nothing is under way.
-  bool test();
-  /// Whether the sum of a block is not under way.
-  bool is_done(std::size_t block) const;
+  void begin(std::size_t piece) override;
+  bool test() override;
+  bool is_done(std::size_t piece) const override;
 
  private:
   class Sum;
   const runner::Communicator& ranks_;
   /// Sums are sent among messages of their own: when parts have arrived, and so in which order with
-  /// the parts of other blocks, differs from rank to rank.
+  /// the parts of other pieces, differs from rank to rank.
   const runner::Communicator spreading_;
+  const std::unique_ptr<NarrowFormat> format_;
   std::vector<std::unique_ptr<Sum>> sums_;
 };
 

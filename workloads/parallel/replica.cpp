@@ -81,6 +81,29 @@ std::int64_t samples_ahead(const ReadKeys& keys, const DataParallelConfig& train
   return (keys.prefetch_batches + 1) * split.slices[static_cast<std::size_t>(place.rank)].count;
 }
 
+namespace {
+
+/// What sending gradients between nodes takes: buffers, and what error feedback keeps.
+void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_bytes,
+                            const runner::PlannedRank& place, runner::MemoryNeeds::Parts& rank) {
+  const std::int64_t nodes = place.ranks / place.node_ranks;
+  if (nodes <= 1) return;
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t summed = gradient_bytes / place.node_ranks, floats = summed / kFloat;
+  if (travel.keeps_rest()) rank["gradients that were left out"] = summed;
+  std::int64_t& sums = rank["sums between nodes"];
+  if (travel.is_exact()) {
+    // Two of as many chunks as there are nodes (runner::RingSum); of two nodes one.
+    sums = summed * (nodes > 2 ? 2 : 1) / nodes;
+  } else if (travel.payload == GradientPayload::kTopK) {
+    sums = (1 + nodes) * top_k_of(travel.density, floats) * kSparseValueBytes;
+  } else {
+    sums = 2 * narrow_bytes(travel.payload, floats);  // sent and received
+  }
+}
+
+}  // namespace
+
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
                                  const runner::PlannedRank& place, const nn::Optimizer& optimizer) {
   omp_set_num_threads(place.threads);
@@ -96,17 +119,7 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
   runner::MemoryNeeds::Parts rank = {
       {"activations and scratch", bytes.at("activations and scratch")},
       {"gradients", bytes.at("gradients")}};
-  const std::int64_t nodes = place.ranks / place.node_ranks;
-  const std::int64_t summed = bytes.at("gradients") / place.node_ranks;
-  if (nodes > 1 && training.gradients.payload == nn::Precision::kF32) {
-    // Two of as many chunks as there are nodes, of what a rank sums (runner::RingSum); of two nodes
-    // one.
-    rank["sums between nodes"] = summed * (nodes > 2 ? 2 : 1) / nodes;
-  } else if (nodes > 1) {
-    // What is sent and what is received, in half of the bytes each, and the own part widened
-    // (NarrowSum).
-    rank["sums between nodes"] = summed + summed / nodes;
-  }
+  add_sums_between_nodes(training.gradients, bytes.at("gradients"), place, rank);
   return {rank,
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},

@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "workloads/parallel/replica.h"
+#include "workloads/parallel/rest_state.h"
 #include "workloads/parallel/thread_team.h"
 
 namespace parallel {
@@ -186,17 +188,32 @@ void TrainingWorkload::restore(const base::StateSource& source, std::int64_t ste
   batches_ = nullptr;
 }
 
+std::vector<std::string> TrainingWorkload::closed_rule_breaks() const {
+  std::vector<std::string> breaks = model_rule_breaks();
+  if (training_.gradients.payload == GradientPayload::kTopK) {
+    breaks.emplace_back(
+        "/training/gradient_payload: the closed division updates weights by all gradients, got "
+        "top_k");
+  }
+  return breaks;
+}
+
 std::int64_t TrainingWorkload::state_bytes() const {
-  return nn::training_state_bytes(network_, *optimizer_, around_.world.size());
+  return nn::training_state_bytes(network_, *optimizer_, around_.world.size()) +
+         rest_state_bytes(network_, training_.gradients, around_.topology.node_count);
 }
 
 runner::StepCost TrainingWorkload::step_cost() const {
   const auto rank = static_cast<std::size_t>(around_.world.rank());
   runner::StepCost cost =
       parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
-  if (around_.topology.node_count > 1) {
-    cost.exchange_bytes = cost.exchange_bytes * nn::bytes_of(training_.gradients.payload) /
-                          static_cast<std::int64_t>(sizeof(float));
+  const runner::Topology& topology = around_.topology;
+  if (topology.node_count > 1) {
+    const std::int64_t sharers = topology.node.size();
+    if (sharers == 1) cost.exchange_bytes = 0;
+    cost.exchange_bytes +=
+        sent_bytes(training_.gradients, base::ceil_div(network_.parameter_count(), sharers),
+                   topology.node_count);
   }
   return cost;
 }

@@ -57,6 +57,9 @@ class TrainingWorkload : public runner::Workload {
     return model().state(*optimizer_);
   }
   void restore(const base::StateSource& source, std::int64_t steps_done) override;
+  /// Those of the model, and gradients that are not sent: MLPerf Training rules, section 6, allow
+  /// formats that leave the function unchanged, such as int8 with a scale for each block.
+  std::vector<std::string> closed_rule_breaks() const final;
   /// Of the network and its optimizer only.
   std::int64_t state_bytes() const override;
   std::uint64_t replica_hash() const override {
@@ -102,6 +105,8 @@ class TrainingWorkload : public runner::Workload {
   std::int64_t counted(std::int64_t samples) const;
 
  private:
+  /// As Workload::closed_rule_breaks().
+  virtual std::vector<std::string> model_rule_breaks() const { return {}; }
   /// Collective. Makes the model, without weights; model() is valid afterwards.
   virtual void make_model() = 0;
   virtual Model& model() const = 0;

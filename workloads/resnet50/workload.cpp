@@ -55,7 +55,7 @@ class ResNet50 final : public parallel::ReplicaWorkload {
   std::map<std::string, std::string> log_settings() const override {
     return resnet50::log_settings();
   }
-  std::vector<std::string> closed_rule_breaks() const override;
+  std::vector<std::string> model_rule_breaks() const override;
   std::vector<std::string> keys_without_effect() const override;
   /// Opens both sets: class ids may depend on the training set, and log fields depend on its size.
   void open_evaluation_data() override { open_data(); }
@@ -91,7 +91,7 @@ ResNet50::ResNet50(const Config& config, const std::shared_ptr<ImageData>& data,
       data_(data),
       optimizer_section_(run.reader.object("optimizer", "how gradients change weights")) {}
 
-std::vector<std::string> ResNet50::closed_rule_breaks() const {
+std::vector<std::string> ResNet50::model_rule_breaks() const {
   Training training{optimizer().hyperparameters(), std::nullopt, schedule()};
   if (training.optimizer.name == "lars") training.lars = nn::parse_lars(optimizer_section_);
   return resnet50::closed_rule_breaks(config_, training);

@@ -110,8 +110,11 @@ FigureTable joint_table(const Systems& systems) {
   }
   const bool discloses = std::ranges::any_of(
       systems, [](const SystemReport* one) { return one->facts.disclosed.is_told(); });
+  const bool is_lossy = std::ranges::any_of(
+      systems, [](const SystemReport* one) { return !one->facts.disclosed.gradients.empty(); });
   if (discloses) {
     table.column("precision", Kind::kText, definition_of("precision"));
+    if (is_lossy) table.column("gradients", Kind::kText, definition_of("gradients_sent"));
     table.column("parallelism", Kind::kText, definition_of("parallelism"));
     table.column("micro batch", Kind::kNumber, definition_of("micro_batch_size"));
   }
@@ -126,10 +129,10 @@ FigureTable joint_table(const Systems& systems) {
     }
     if (!discloses) continue;
     const Disclosure& disclosed = system->facts.disclosed;
-    for (const std::string& text :
-         {disclosed.precision, disclosed.parallelism, to_text(disclosed.micro_batch_size)}) {
-      table.cell(text.empty() ? "-" : text);
-    }
+    std::vector<std::string> texts = {disclosed.precision};
+    if (is_lossy) texts.push_back(disclosed.gradients);
+    texts.insert(texts.end(), {disclosed.parallelism, to_text(disclosed.micro_batch_size)});
+    for (const std::string& text : texts) table.cell(text.empty() ? "-" : text);
   }
   return table;
 }

@@ -110,6 +110,13 @@ void write_disclosure(TextPage& page, const Systems& systems) {
   table.text("parallelism", "parallelism", [or_dash](const SystemReport& system) {
     return or_dash(system.facts.disclosed.parallelism);
   });
+  if (std::ranges::any_of(comparable, [](const SystemReport* system) {
+        return !system->facts.disclosed.gradients.empty();
+      })) {
+    table.text("gradients", "gradients_sent", [or_dash](const SystemReport& system) {
+      return or_dash(system.facts.disclosed.gradients);
+    });
+  }
   table.number("micro batch", "micro_batch_size", 1.0, 0);
   table.write(comparable);
 }

@@ -168,6 +168,7 @@ constexpr char kTakenExtremes[] = R"(
 /target/quality: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /threads: 0 1
 /training/global_batch_size: 1 65537
+/training/gradient_density: 1
 )";
 
 TEST(DlrmConfig, TakesOrRefusesEveryNumberAtItsExtremes) {

@@ -36,6 +36,8 @@ TEST_P(DlrmResume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
   workload_trial::expect_late_bits<Trial>(world_, config());
 }
 
+TEST_P(DlrmResume, KeepsWhatPayloadsLeaveOut) { expect_kept_rests(config()); }
+
 TEST_P(DlrmResume, GoesOnOnOneRank) {
   Trial saved(world_, config());
   first_part(saved);

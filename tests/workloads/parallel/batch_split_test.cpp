@@ -39,11 +39,20 @@ TEST(BatchSplit, DisclosesWhatARankHasOfAPass) {
   EXPECT_EQ(facts.micro_batch_size, 13);
   parallel::DataParallelConfig narrow;
   narrow.global_batch = 4;
-  narrow.gradients.payload = nn::Precision::kBf16;
+  narrow.gradients.payload = parallel::GradientPayload::kBf16;
   facts = disclosure_of(narrow, split_batch(narrow, 2), 2);
   EXPECT_EQ(facts.linear, "fp32");
   EXPECT_EQ(facts.communication, "bfloat16");
-  EXPECT_EQ(disclosure_of(narrow, split_batch(narrow, 2), 1).communication, "fp32");
+  EXPECT_EQ(facts.gradients, "bf16 with error feedback");
+  facts = disclosure_of(narrow, split_batch(narrow, 2), 1);
+  EXPECT_EQ(facts.communication, "fp32");
+  EXPECT_EQ(facts.gradients, "");
+  narrow.gradients.payload = parallel::GradientPayload::kInt8;
+  EXPECT_EQ(disclosure_of(narrow, split_batch(narrow, 2), 2).communication, "int8");
+  narrow.gradients.payload = parallel::GradientPayload::kTopK;
+  facts = disclosure_of(narrow, split_batch(narrow, 2), 2);
+  EXPECT_EQ(facts.communication, "fp32");
+  EXPECT_EQ(facts.gradients, "top_k 0.01 with error feedback");
 }
 
 }  // namespace

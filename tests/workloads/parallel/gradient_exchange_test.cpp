@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -17,35 +19,78 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, kLayouts, [](const auto& layout) { return layout.param; });
 
-/// Bfloat16 has these numbers and their sums exactly.
-TEST_P(Nodes, SumPiecesThatTravelAsBfloat16) {
+/// Over all steps, sums and rests are what was given: exactly, as all numbers are whole, or nearly.
+void expect_nothing_lost(const runner::Communicator& node, const parallel::GradientTravel& travel,
+                         std::int64_t piece) {
+  const runner::Communicator world = runner::Communicator::world();
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  constexpr std::size_t kFloats = 1000;
+  parallel::NodeMemory memory(node);
+  const std::span<float> gradients = memory.own_block(kFloats);
+  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece, travel,
+                                      base::usable_instruction_set());
+  std::vector<double> given(kFloats), applied(kFloats);
+  for (std::size_t step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < kFloats; ++i) {
+      const std::size_t number =
+          (i * 7919 + step * 31 + static_cast<std::size_t>(world.rank())) % 99;
+      gradients[i] = static_cast<float>(number) - 49.0F;
+      given[i] += double{gradients[i]};
+    }
+    exchange.begin();
+    exchange.gradients_ready(350);
+    exchange.gradients_ready(999);
+    exchange.finish();
+    memory.publish();
+    const std::vector<float> sums = exchange.sums();
+    for (std::size_t i = 0; i < kFloats; ++i) applied[i] += double{sums[i]};
+    memory.publish();
+  }
+  world.allreduce_sum(std::span(given));
+  const std::vector<float> mine = exchange.rest();
+  EXPECT_EQ(mine.size(), travel.keeps_rest() && exchange.is_between_nodes() ? kFloats : 0U);
+  std::vector<double> rest(kFloats);
+  if (node.rank() == 0) std::copy(mine.begin(), mine.end(), rest.begin());
+  world.allreduce_sum(std::span(rest));
+  const double bound = travel.payload == parallel::GradientPayload::kInt8 ? 1e-3 : 0.0;
+  for (std::size_t i = 0; i < kFloats; ++i) ASSERT_NEAR(applied[i] + rest[i], given[i], bound) << i;
+}
+
+TEST_P(Nodes, LoseNothingWhateverTravels) {
+  const runner::Communicator node = nodes_of(runner::Communicator::world());
+  for (const parallel::GradientPayload payload : parallel::kGradientPayloads) {
+    for (const std::int64_t piece : {1, 7, 100, 5000}) {
+      SCOPED_TRACE(parallel::to_string(payload));
+      expect_nothing_lost(node, {.payload = payload, .density = 0.03}, piece);
+    }
+  }
+}
+
+TEST_P(Nodes, TakeARestAndGiveItBack) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator node = nodes_of(world);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
-  for (const std::int64_t piece : {1, 7, 100, 5000}) {
-    parallel::NodeMemory memory(node);
-    const std::span<float> gradients = memory.own_block(1000);
-    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece,
-                                        {.payload = nn::Precision::kBf16},
-                                        base::usable_instruction_set());
-    for (int step = 0; step < 3; ++step) {
-      for (std::size_t i = 0; i < gradients.size(); ++i) {
-        gradients[i] = static_cast<float>((i + static_cast<std::size_t>(step)) % 9);
-      }
-      exchange.begin();
-      exchange.gradients_ready(350);
-      exchange.gradients_ready(999);
-      exchange.finish();
-      memory.publish();
-      const std::vector<float> sums = exchange.sums();
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        ASSERT_EQ(sums[i], static_cast<float>((i + static_cast<std::size_t>(step)) % 9) *
-                               static_cast<float>(world.size()));
-      }
-      memory.publish();
+  parallel::NodeMemory memory(node);
+  memory.own_block(1000);
+  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), 48,
+                                      {.payload = parallel::GradientPayload::kTopK});
+  std::vector<float> rest(1000);
+  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = static_cast<float>(i);
+  if (!exchange.keeps_rest()) return;
+  exchange.set_rest(rest);
+  memory.publish();
+  EXPECT_EQ(exchange.rest(), rest);
+  int nodes = 0;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    std::array<int, 2> here = {node.rank() == 0 ? 1 : 0, exchange.node_index()};
+    world.broadcast(std::as_writable_bytes(std::span(here)), rank);
+    if (here[0] == 1) {
+      EXPECT_EQ(here[1], nodes++) << "in the order of first ranks";
     }
   }
+  EXPECT_EQ(exchange.nodes(), nodes);
 }
 
 TEST_P(Nodes, SumPiecesOfAnySize) {

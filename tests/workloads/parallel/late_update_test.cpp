@@ -79,7 +79,7 @@ TEST_P(Nodes, GiveTheSameBitsWhenUpdatesWaitForTheNextPass) {
 TEST_P(Nodes, WaitAtOnceForSumsInBfloat16) {
   const runner::Communicator world = runner::Communicator::world();
   const auto narrow =
-      trial(world, nodes_of(world), kKinds[0], 1, {.payload = nn::Precision::kBf16});
+      trial(world, nodes_of(world), kKinds[0], 1, {.payload = parallel::GradientPayload::kBf16});
   narrow->begin_step(0.01);
   EXPECT_FALSE(narrow->model().is_updating());
 }

@@ -1,4 +1,4 @@
-// Tests of sums whose values travel as bfloat16.
+// Tests of sums whose values travel in fewer bytes.
 #include "workloads/parallel/narrow_sum.h"
 
 #include <gtest/gtest.h>
@@ -17,10 +17,12 @@
 namespace parallel {
 namespace {
 
-class NarrowSum : public testing::Test {
+class NarrowSum : public testing::TestWithParam<GradientPayload> {
  protected:
-  std::unique_ptr<NarrowSums> sums_of(const std::vector<std::span<float>>& blocks) {
-    return std::make_unique<NarrowSums>(world_, blocks, kernels_, telemetry_, "test");
+  std::unique_ptr<NarrowSums> sums_of(const std::vector<std::span<float>>& blocks,
+                                      const std::vector<std::span<float>>& rests = {}) {
+    return std::make_unique<NarrowSums>(world_, blocks, rests, narrow_format(GetParam(), kernels_),
+                                        telemetry_, "test");
   }
   static void finish(NarrowSums& sums) {
     while (!sums.test()) std::this_thread::yield();
@@ -31,18 +33,24 @@ class NarrowSum : public testing::Test {
     finish(*sum);
   }
 
+  /// Whole numbers that the format has exactly, as it has their sums: a block has one of them and
+  /// zeros, and its largest must be 127 times a number that its scale has.
+  float term(int rank, std::size_t i) const {
+    const int unit = GetParam() == GradientPayload::kInt8 ? 127 : 16;
+    return i % 2 == 0 ? static_cast<float>((rank % 2 + 1) * unit) : 0.0F;
+  }
+
   const runner::Communicator world_ = runner::Communicator::world();
   const base::SystemClock clock_;
   telemetry::Telemetry telemetry_{clock_};
   const nn::Kernels& kernels_ = nn::kernels(base::usable_instruction_set());
 };
 
-/// Whole numbers that bfloat16 has exactly, as it has their sums.
-float term(int rank, std::size_t i) {
-  return static_cast<float>((static_cast<std::size_t>(rank) * 3 + i) % 16);
-}
+INSTANTIATE_TEST_SUITE_P(Payloads, NarrowSum,
+                         testing::Values(GradientPayload::kBf16, GradientPayload::kInt8),
+                         [](const auto& payload) { return to_string(payload.param); });
 
-TEST_F(NarrowSum, AreExactWhereBfloat16Is) {
+TEST_P(NarrowSum, AreExactWhereTheFormatIs) {
   for (const std::size_t count : {1u, 2u, 7u, 8u, 1000u, 100'003u}) {
     std::vector<float> data(count);
     const auto sum = sums_of({data});
@@ -64,8 +72,9 @@ float value(int rank, std::size_t i) {
          std::exp2(static_cast<float>(i % 40) - 20.0F);
 }
 
-/// Each value is rounded once before it is added, and the sum once: by 2^-8 of them at most.
-TEST_F(NarrowSum, AreRoundedTwice) {
+/// Each value is rounded once before it is added, and the sum once: to bfloat16 by 2^-8 of them at
+/// most, to bytes by half of a 127th of the largest in their block.
+TEST_P(NarrowSum, AreRoundedTwice) {
   constexpr std::size_t kCount = 50'000;
   std::vector<float> data(kCount);
   for (std::size_t i = 0; i < kCount; ++i) data[i] = value(world_.rank(), i);
@@ -78,15 +87,49 @@ TEST_F(NarrowSum, AreRoundedTwice) {
       magnitude += std::abs(double{value(rank, i)});
     }
     const double off = std::abs(double{data[i]} - exact);
-    ASSERT_LE(off, 1.01 * std::exp2(-8) * (magnitude + std::abs(exact))) << i;
+    const double bound = GetParam() == GradientPayload::kBf16
+                             ? std::exp2(-8) * (magnitude + std::abs(exact))
+                             : 0.5 / 127.0 * 2.0 * std::exp2(20) * world_.size();
+    ASSERT_LE(off, 1.01 * bound) << i;
     worst = std::max(worst, off / magnitude);
   }
   if (world_.size() > 1) {
-    EXPECT_GT(worst, std::exp2(-12)) << "bfloat16 rounds more";
+    EXPECT_GT(worst, std::exp2(-12)) << "floats would be nearer";
   }
 }
 
-TEST_F(NarrowSum, HaveTheSameBitsOnAllRanksAndAgain) {
+/// What was left out comes with later sums: after many, their mean is that of the exact ones.
+TEST_P(NarrowSum, MakeUpForWhatTheyLeftOut) {
+  constexpr std::size_t kCount = 3001;
+  constexpr int kTimes = 50;
+  std::vector<float> data(kCount), rest(kCount);
+  std::vector<double> sums(kCount);
+  const auto sum = sums_of({data}, {rest});
+  for (int time = 0; time < kTimes; ++time) {
+    for (std::size_t i = 0; i < kCount; ++i) data[i] = value(world_.rank() + time, i % 300);
+    sum->begin(0);
+    finish(*sum);
+    for (std::size_t i = 0; i < kCount; ++i) sums[i] += double{data[i]};
+  }
+  std::vector<double> rests(rest.begin(), rest.end());
+  world_.allreduce_sum(std::span(rests));
+  double left = 0.0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    double exact = 0.0, magnitude = 0.0;
+    for (int time = 0; time < kTimes; ++time) {
+      for (int rank = 0; rank < world_.size(); ++rank) {
+        exact += double{value(rank + time, i % 300)};
+        magnitude += std::abs(double{value(rank + time, i % 300)});
+      }
+    }
+    // Both are added up in floats of the size of the largest of a block.
+    ASSERT_NEAR(sums[i] + rests[i], exact, 1e-5 * (magnitude + std::exp2(20))) << i;
+    left = std::max(left, std::abs(rests[i]));
+  }
+  EXPECT_EQ(left > 0.0, true) << "something is always left out";
+}
+
+TEST_P(NarrowSum, HaveTheSameBitsOnAllRanksAndAgain) {
   std::vector<float> data(30'011);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = value(world_.rank(), i);
   std::vector<float> again = data;
@@ -99,7 +142,7 @@ TEST_F(NarrowSum, HaveTheSameBitsOnAllRanksAndAgain) {
 }
 
 /// Ranks see parts arrive in other orders.
-TEST_F(NarrowSum, GoOnBesideEachOther) {
+TEST_P(NarrowSum, GoOnBesideEachOther) {
   constexpr std::size_t kBlocks = 12;
   std::vector<std::vector<float>> data(kBlocks);
   std::vector<std::span<float>> blocks;
@@ -127,16 +170,19 @@ TEST_F(NarrowSum, GoOnBesideEachOther) {
   }
 }
 
-TEST_F(NarrowSum, SendHalfOfTheBytes) {
+TEST_P(NarrowSum, SendTheBytesOfTheFormat) {
   const runner::Accounting accounting = world_.account_to(telemetry_);
   for (const std::int64_t count : {1000, 1001, 3}) {
     std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
     const std::int64_t before = telemetry_.count(telemetry::Counter::kBytesSent);
     go(data);
-    const std::int64_t ranks = world_.size(), rank = world_.rank();
-    const std::int64_t own = count / ranks + (rank < count % ranks ? 1 : 0);
-    EXPECT_EQ(telemetry_.count(telemetry::Counter::kBytesSent) - before,
-              2 * (count - own) + 2 * own * (ranks - 1));
+    const std::int64_t ranks = world_.size();
+    std::int64_t expected = 0;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const std::int64_t part = narrow_bytes(GetParam(), count / ranks + (rank < count % ranks));
+      expected += rank == world_.rank() ? part * (ranks - 1) : part;
+    }
+    EXPECT_EQ(telemetry_.count(telemetry::Counter::kBytesSent) - before, expected);
   }
 }
 

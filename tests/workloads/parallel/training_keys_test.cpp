@@ -163,15 +163,20 @@ TEST(GradientTravel, IsLateAndOfF32UnlessTold) {
   const auto travel = [](const json& section) {
     return parsed(section, [](const base::ObjectReader& in) { return parse_gradient_travel(in); });
   };
-  EXPECT_EQ(travel(json::object()).payload, nn::Precision::kF32);
+  EXPECT_EQ(travel(json::object()).payload, GradientPayload::kF32);
   EXPECT_TRUE(travel(json::object()).late_update);
-  EXPECT_EQ(travel({{"gradient_payload", "bf16"}}).payload, nn::Precision::kBf16);
+  EXPECT_TRUE(travel(json::object()).error_feedback);
+  for (const GradientPayload payload : kGradientPayloads) {
+    EXPECT_EQ(travel({{"gradient_payload", to_string(payload)}}).payload, payload);
+  }
+  EXPECT_EQ(travel({{"gradient_density", 0.5}}).density, 0.5);
+  EXPECT_FALSE(travel({{"error_feedback", false}}).error_feedback);
   EXPECT_FALSE(travel({{"late_update", false}}).late_update);
-  EXPECT_THAT(refusal([&] {
-                travel({{"gradient_payload", "int8"}});
-              }),
-              testing::HasSubstr("gradient_payload"));
-  EXPECT_THAT(refusal([&] { travel({{"late_update", 1}}); }), testing::HasSubstr("late_update"));
+  for (const json& wrong :
+       {json{{"gradient_payload", "int4"}}, json{{"gradient_density", 0.0}},
+        json{{"gradient_density", 1.01}}, json{{"error_feedback", 1}}, json{{"late_update", 1}}}) {
+    EXPECT_THAT(refusal([&] { travel(wrong); }), testing::HasSubstr(wrong.begin().key()));
+  }
 }
 
 }  // namespace

@@ -81,4 +81,8 @@ TEST_F(Resume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
   workload_trial::expect_late_bits<Trial>(world_, config());
 }
 
+TEST_F(Resume, KeepsWhatPayloadsLeaveOut) { expect_kept_rests(config()); }
+
+TEST_F(Resume, GivesTheFirstNodeWhatMoreLeftOut) { expect_rests_of_fewer_nodes(config()); }
+
 }  // namespace

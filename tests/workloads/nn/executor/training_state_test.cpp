@@ -26,6 +26,7 @@ class MemorySource final : public base::StateSource {
       arrays_[array.name] = {array, {bytes.begin(), bytes.end()}};
     }
   }
+  bool has(const std::string& name) const override { return arrays_.contains(name); }
   std::vector<std::int64_t> shape(const std::string& name) const override {
     return arrays_.at(name).array.shape;
   }
@@ -48,7 +49,6 @@ class MemorySource final : public base::StateSource {
     for (const auto& [name, kept] : arrays_) sum += static_cast<std::int64_t>(kept.bytes.size());
     return sum;
   }
-  bool has(const std::string& name) const { return arrays_.contains(name); }
 
  private:
   struct Kept {
