@@ -43,6 +43,17 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
        "seconds of a training step in each layer, forward and backward, means over the traced "
        "steps "
        "of all ranks (result_<n>.trace.json)"},
+      {"traced_step_s",
+       "seconds of a training step, means over the traced steps and all ranks; compute_s and "
+       "exchange_s are its parts"},
+      {"compute_s", "the part of a traced step that is not spent in communication"},
+      {"exchange_s",
+       "the part of a traced step that training spends in communication: waiting, packing, adding "
+       "up"},
+      {"transfers",
+       "messages of a traced step by name, means over steps and ranks: in_flight_s with at least "
+       "one under way, exposed_s the part of it that training spends in communication, hidden_s "
+       "the part behind work; bytes that a rank sends. \"all\" counts each moment once"},
       {"stragglers", straggler_definition()},
       {"slow_exchange", slow_exchange_definition()},
       {"staged_sets",

@@ -71,10 +71,11 @@ void add_disclosure(SystemFields& table) {
                    "the lowest numerical precision in linear layers, attention and communication, "
                    "of the first run that logs it",
                    [](const SystemFacts& s) { return text_value(s.disclosed.precision); }});
-  table.push_back({"gradients_sent", "",
-                   "how gradients travel between nodes if not in full, of the first run that logs "
-                   "it",
-                   [](const SystemFacts& s) { return text_value(s.disclosed.gradients); }});
+  table.push_back(
+      {"gradients_sent", "",
+       "how gradients of layers travel between nodes where not in full, of the first run that "
+       "logs it",
+       [](const SystemFacts& s) { return text_value(s.disclosed.gradients); }});
   table.push_back({"parallelism", "",
                    "ranks that share a model's tensors, layers (pipeline), samples (context) and "
                    "experts, of the first run that logs them; data: none does",

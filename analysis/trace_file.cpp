@@ -36,6 +36,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   }
   bool number_float(number_float_t value, const string_t&) override { return take(value); }
   bool string(string_t& value) override {
+    entries_.text(value, depth_);
     if (depth_ == kEvent && key_ == "name") event_.name = value;
     if (depth_ == kEvent && key_ == "cat") event_.category = value;
     if (key_ == "ts" || key_ == "dur") take(std::numeric_limits<double>::quiet_NaN());
@@ -46,7 +47,10 @@ class TraceReader : public nlohmann::json_sax<json> {
     if (++depth_ == kEvent) event_ = {};
     return true;
   }
-  bool end_object() override { return depth_-- != kEvent || !in_events_ || finish_event(); }
+  bool end_object() override {
+    entries_.end_object(depth_);
+    return depth_-- != kEvent || !in_events_ || finish_event();
+  }
   bool start_array(std::size_t) override {
     ++depth_;
     if (depth_ == kEvent - 1) in_events_ = key_ == "traceEvents";
@@ -54,10 +58,11 @@ class TraceReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool end_array() override {
-    --depth_;
+    if (--depth_ == 1) in_events_ = false;
     return true;
   }
   bool key(string_t& value) override {
+    if (!in_events_) entries_.key(value, depth_);
     if (depth_ <= kEvent) key_ = value;
     return true;
   }
@@ -65,9 +70,11 @@ class TraceReader : public nlohmann::json_sax<json> {
     wrong_at = position;
     return false;
   }
+  /// The problem of an event or an entry; "" if there is none.
+  std::string whats_wrong() const { return problem_.empty() ? entries_.problem() : problem_; }
+  TracedStep step() const { return entries_.means(); }
   std::size_t wrong_at = 0;
   bool has_events = false;  ///< a list of them, which may be empty
-  std::string problem;      ///< of an event; "" if there is none
 
  private:
   /// Nesting depth inside an event: document, list, event.
@@ -79,6 +86,7 @@ class TraceReader : public nlohmann::json_sax<json> {
   };
 
   bool take(double value) {
+    if (!in_events_) entries_.number(value, depth_);
     if (depth_ != kEvent || !in_events_) return true;
     if (key_ == "ts") event_.begin = value;
     if (key_ == "dur") event_.duration = value;
@@ -90,7 +98,7 @@ class TraceReader : public nlohmann::json_sax<json> {
     ++events_;
     if (event_.category == "step") steps += 1.0;
     if ((event_.category == "layer" || event_.category == "scope") && !has_usable_times()) {
-      problem = fmt::format(
+      problem_ = fmt::format(
           "/traceEvents/{}: expected ts from {:g} to {:g} and dur from 0 to {:g} microseconds, "
           "found {:g} and {:g}",
           events_ - 1, -kLongest_us, kLongest_us, kLongest_us, event_.begin, event_.duration);
@@ -118,7 +126,9 @@ class TraceReader : public nlohmann::json_sax<json> {
                            (event_.begin + event_.duration) * base::kMicrosecond});
   }
 
+  TraceEntries entries_;
   std::map<std::int64_t, std::int64_t> spans_of_;
+  std::string problem_;
   std::int64_t events_ = 0;
   int depth_ = 0;
   bool in_events_ = false;
@@ -153,13 +163,14 @@ std::optional<RunTrace> read_trace_of(const std::filesystem::path& log,
   if (reader.trace.layers.size() > kMostLayers) {
     return refuse(fmt::format("expected at most {} layers", kMostLayers));
   }
-  if (!reader.problem.empty()) return refuse(reader.problem);
+  if (const std::string problem = reader.whats_wrong(); !problem.empty()) return refuse(problem);
   if (!is_whole) {
     return refuse(
         fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));
   }
   if (!reader.has_events) return refuse("expected the trace of a run, found no traceEvents");
   for (auto& [name, seconds] : reader.trace.layers) seconds /= std::max(reader.steps, 1.0);
+  reader.trace.step = reader.step();
   double origin = 0.0;
   for (const TraceSpan& span : reader.trace.spans) origin = std::min(origin, span.begin_s);
   for (TraceSpan& span : reader.trace.spans) {

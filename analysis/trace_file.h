@@ -1,4 +1,5 @@
-// Reads the trace that a run writes next to its log: times of layers, and spans of each rank.
+// Reads the trace that a run writes next to its log: times of layers, transfers, and spans of each
+// rank.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "analysis/log_parser.h"
+#include "analysis/trace_entries.h"
 
 namespace analysis {
 
@@ -27,6 +29,7 @@ struct RunTrace {
   /// `spans` has the first kMostSpans in the file of each rank below kMostRanks.
   static constexpr std::int64_t kMostSpans = 400, kMostRanks = 64;
   LayerTimes layers;  ///< means over steps and ranks
+  TracedStep step;
   std::vector<TraceSpan> spans;
   std::int64_t spans_left_out = 0;  ///< of all ranks
 };

@@ -72,6 +72,7 @@ std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& 
     outputs.push_back({folder / "ranks.csv", report::ranks_csv(report)});
     outputs.push_back({folder / "steps.csv", report::steps_csv(report)});
     outputs.push_back({folder / "layers.csv", report::layers_csv(report)});
+    outputs.push_back({folder / "transfers.csv", report::transfers_csv(report)});
     outputs.push_back({folder / "staging.csv", report::staging_csv(report)});
     outputs.push_back({folder / "waiting.csv", report::waiting_csv(report)});
     outputs.push_back({folder / "systems.csv", report::systems_csv(report)});

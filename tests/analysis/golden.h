@@ -78,4 +78,21 @@ inline std::string telemetry_text() {
       .dump();
 }
 
+/// A trace of two ranks: the first one of two steps, the second one of four, with transfers that
+/// the first has not.
+inline std::string trace_text() {
+  return R"({"traceEvents":[],"otherData":{"first_step":2,"ranks":[
+{"rank":0,"steps":2,"steps_s":1.0,"exchange_s":0.4,"clock":{"drift":-1,"start":{"offset_s":-2}},
+ "all_transfers":{"name":"all","count":6,"bytes":400,"in_flight_s":0.6,"exposed_s":0.2,"hidden_s":0.4},
+ "transfers":[
+  {"name":"gradients","count":4,"bytes":300,"in_flight_s":0.5,"exposed_s":0.1,"hidden_s":0.4},
+  {"name":"ids","count":2,"bytes":100,"in_flight_s":0.2,"exposed_s":0.1,"hidden_s":0.1}]},
+{"rank":1,"steps":4,"steps_s":2.8,"exchange_s":1.6,
+ "all_transfers":{"name":"all","count":8,"bytes":600,"in_flight_s":1.2,"exposed_s":0.8,"hidden_s":0.4},
+ "transfers":[
+  {"name":"late","count":4,"bytes":0,"in_flight_s":0.4,"exposed_s":0.4,"hidden_s":0},
+  {"name":"gradients","count":4,"bytes":600,"in_flight_s":0.8,"exposed_s":0.4,"hidden_s":0.4}]}],
+ "definitions":{"steps":"training steps that were traced"}}})";
+}
+
 }  // namespace golden

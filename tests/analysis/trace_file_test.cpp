@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "analysis/golden.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
@@ -53,6 +54,37 @@ TEST(TraceSpans, AreTheScopesOfEachRank) {
   EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 5.5e-6);
 }
 
+TEST(TraceSteps, AreMeansOverStepsAndRanks) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", golden::trace_text());
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
+  EXPECT_DOUBLE_EQ(trace.step.seconds, (0.5 + 0.7) / 2);
+  EXPECT_DOUBLE_EQ(trace.step.exchange_s, (0.2 + 0.4) / 2);
+  EXPECT_DOUBLE_EQ(trace.step.compute_s(), 0.3);
+  ASSERT_EQ(trace.step.transfers.size(), 3U);
+  const analysis::TracedTransfers& gradients = trace.step.transfers[0];
+  EXPECT_EQ(gradients.name, "gradients");
+  EXPECT_DOUBLE_EQ(gradients.count, (2.0 + 1.0) / 2);
+  EXPECT_DOUBLE_EQ(gradients.bytes, (150.0 + 150.0) / 2);
+  EXPECT_DOUBLE_EQ(gradients.in_flight_s, (0.25 + 0.2) / 2);
+  EXPECT_DOUBLE_EQ(gradients.exposed_s, (0.05 + 0.1) / 2);
+  EXPECT_DOUBLE_EQ(gradients.hidden_s(), 0.15);
+  EXPECT_EQ(trace.step.transfers[1].name, "ids");
+  EXPECT_DOUBLE_EQ(trace.step.transfers[1].count, 0.5) << "none of the second rank";
+  EXPECT_EQ(trace.step.transfers[2].name, "late");
+  EXPECT_DOUBLE_EQ(trace.step.all.in_flight_s, (0.3 + 0.3) / 2);
+}
+
+TEST(TraceSteps, OfTracesWithoutThemAreNotKnown) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", kTrace);
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_of(folder.path() / "result_1.txt", findings).value();
+  EXPECT_EQ(trace.step.seconds, 0.0);
+  EXPECT_TRUE(trace.step.transfers.empty());
+}
+
 /// The one finding of a trace with this text, which must not be taken for one.
 std::string refusal(const std::string& text) {
   const base::TemporaryDirectory folder;
@@ -67,6 +99,14 @@ TEST(Trace, IsRefusedWhereATimeIsText) {
   text.replace(text.find("4.5"), 3, "\"five\"");
   EXPECT_THAT(refusal(text), AllOf(HasSubstr("/traceEvents/2: expected ts from -1e+18"),
                                    HasSubstr("found 1 and nan")));
+}
+
+TEST(TraceSteps, OfTimesThatCannotBeAreRefused) {
+  for (const char* const wrong : {"-0.5", "1e300"}) {
+    std::string text = golden::trace_text();
+    text.replace(text.find("0.5"), 3, wrong);
+    EXPECT_THAT(refusal(text), HasSubstr("/otherData/ranks: in_flight_s: expected 0 to 1e+18"));
+  }
 }
 
 TEST(Trace, OfAnotherProgramIsNamed) {

@@ -103,7 +103,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& csv :
        {report::runs_csv(made), report::convergence_csv(made), report::subsystems_csv(made),
         report::ranks_csv(made), report::steps_csv(made), report::layers_csv(made),
-        report::waiting_csv(made), report::staging_csv(made), report::systems_csv(made)}) {
+        report::transfers_csv(made), report::waiting_csv(made), report::staging_csv(made),
+        report::systems_csv(made)}) {
     check_csv(csv);
   }
   check_html(report::report_html(made));

@@ -135,6 +135,22 @@ std::string layers_csv(const Report& report) {
   return csv;
 }
 
+std::string transfers_csv(const Report& report) {
+  std::string csv =
+      csv_line({"log", "transfer", "count", "bytes", "in_flight_s", "exposed_s", "hidden_s"});
+  for (const RunReport& run : report.runs) {
+    if (!run.trace || run.trace->step.transfers.empty()) continue;
+    std::vector<TracedTransfers> transfers = run.trace->step.transfers;
+    transfers.push_back(run.trace->step.all);
+    for (const TracedTransfers& one : transfers) {
+      csv += csv_line({base::printable(run.name), base::printable(one.name), exact(one.count),
+                       exact(one.bytes), exact(one.in_flight_s), exact(one.exposed_s),
+                       exact(one.hidden_s())});
+    }
+  }
+  return csv;
+}
+
 std::string staging_csv(const Report& report) {
   std::vector<std::string> cells = {"log", "set"};
   for (const Field<StagedSet>& field : staged_fields()) cells.push_back(field.name);

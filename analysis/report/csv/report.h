@@ -25,6 +25,9 @@ std::string ranks_csv(const Report& report);
 std::string steps_csv(const Report& report);
 /// A row per layer of traced steps: log, layer, seconds.
 std::string layers_csv(const Report& report);
+/// A row per name of transfers of traced steps, and one for all: log, transfer, count, bytes, and
+/// seconds in flight, exposed and hidden, of a step.
+std::string transfers_csv(const Report& report);
 /// A row per set that a run staged: log, set, every figure of staged_fields(), and slowest_host and
 /// slowest_bytes_per_second of the slowest node.
 std::string staging_csv(const Report& report);

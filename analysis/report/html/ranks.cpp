@@ -159,6 +159,43 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
                table);
 }
 
+void add_transfers(const RunReport& run, int number, ChartSections& sections) {
+  const TracedStep& step = run.trace->step;
+  if (step.transfers.empty()) return;
+  std::vector<TracedTransfers> shown = step.transfers;
+  shown.push_back(step.all);
+  Json labels = Json::array(), exposed = Json::array(), hidden = Json::array();
+  FigureTable table("Transfers of a traced step: " + definition_of("transfers"));
+  table.column("transfer", Kind::kText);
+  for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
+    table.column(heading, Kind::kNumber);
+  }
+  for (const TracedTransfers& one : shown) {
+    labels.push_back(base::printable(one.name));
+    exposed.push_back(charted(one.exposed_s));
+    hidden.push_back(charted(one.hidden_s()));
+    if (!table.row()) continue;
+    table.cell(one.name);
+    table.cell(short_number(one.count));
+    table.cell(short_number(one.megabytes()));
+    for (const double seconds : {one.in_flight_s, one.exposed_s, one.hidden_s()}) {
+      table.cell(short_number(base::kMsPerSecond * seconds));
+    }
+  }
+  sections.add(
+      of_run("Communication", run),
+      fmt::format("A traced step takes {} ms: {} ms of computation and {} ms in communication.",
+                  short_number(base::kMsPerSecond * step.seconds),
+                  short_number(base::kMsPerSecond * step.compute_s()),
+                  short_number(base::kMsPerSecond * step.exchange_s)),
+      {{"id", fmt::format("ranks_transfers{}", number)},
+       {"kind", "breakdown"},
+       {"labels", labels},
+       {"parts",
+        {{{"name", "exposed"}, {"seconds", exposed}}, {{"name", "hidden"}, {"seconds", hidden}}}}},
+      table);
+}
+
 }  // namespace
 
 void add_ranks(const Report& report, ChartSections& sections) {
@@ -170,6 +207,7 @@ void add_ranks(const Report& report, ChartSections& sections) {
     if (!run.telemetry || number == static_cast<int>(kMostRuns)) continue;
     add_rank_parts(run, number, measured, sections);
     add_steps(run, number, sections);
+    if (run.trace) add_transfers(run, number, sections);
     if (run.trace) add_timeline(run, number, sections);
     ++number;
   }

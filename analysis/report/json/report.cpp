@@ -166,7 +166,23 @@ Json staged_sets_json(const RunFacts& facts) {
 Json trace_json(const RunTrace& trace) {
   Json layers = Json::object();
   for (const auto& [name, seconds] : trace.layers) layers[base::printable(name)] = seconds;
-  return {{"layers_s", std::move(layers)}};
+  const TracedStep& step = trace.step;
+  Json transfers = Json::array();
+  const auto add = [&](const TracedTransfers& one) {
+    transfers.push_back({{"name", base::printable(one.name)},
+                         {"count", one.count},
+                         {"bytes", one.bytes},
+                         {"in_flight_s", one.in_flight_s},
+                         {"exposed_s", one.exposed_s},
+                         {"hidden_s", one.hidden_s()}});
+  };
+  for (const TracedTransfers& one : step.transfers) add(one);
+  if (!step.transfers.empty()) add(step.all);
+  return {{"layers_s", std::move(layers)},
+          {"traced_step_s", step.seconds},
+          {"compute_s", step.compute_s()},
+          {"exchange_s", step.exchange_s},
+          {"transfers", std::move(transfers)}};
 }
 
 Json telemetry_json(const RunTelemetry& telemetry) {

@@ -95,7 +95,20 @@ Json telemetry() {
 }
 
 Json trace() {
-  return object({{"layers_s", described(map_of(any_number()), definition_of("layers_s"))}});
+  const Json transfer = object({{"name", text()},
+                                {"count", any_number()},
+                                {"bytes", any_number()},
+                                {"in_flight_s", any_number()},
+                                {"exposed_s", any_number()},
+                                {"hidden_s", any_number()}});
+  const auto seconds = [](const char* name) {
+    return described(any_number(), definition_of(name));
+  };
+  return object({{"layers_s", described(map_of(any_number()), definition_of("layers_s"))},
+                 {"traced_step_s", seconds("traced_step_s")},
+                 {"compute_s", seconds("compute_s")},
+                 {"exchange_s", seconds("exchange_s")},
+                 {"transfers", described(list(transfer), definition_of("transfers"))}});
 }
 
 Json staged_set() {

@@ -107,9 +107,6 @@ void write_disclosure(TextPage& page, const Systems& systems) {
   table.text("precision", "precision", [or_dash](const SystemReport& system) {
     return or_dash(system.facts.disclosed.precision);
   });
-  table.text("parallelism", "parallelism", [or_dash](const SystemReport& system) {
-    return or_dash(system.facts.disclosed.parallelism);
-  });
   if (std::ranges::any_of(comparable, [](const SystemReport* system) {
         return !system->facts.disclosed.gradients.empty();
       })) {
@@ -117,6 +114,9 @@ void write_disclosure(TextPage& page, const Systems& systems) {
       return or_dash(system.facts.disclosed.gradients);
     });
   }
+  table.text("parallelism", "parallelism", [or_dash](const SystemReport& system) {
+    return or_dash(system.facts.disclosed.parallelism);
+  });
   table.number("micro batch", "micro_batch_size", 1.0, 0);
   table.write(comparable);
 }

@@ -10,6 +10,7 @@
 #include "analysis/report/text/staging.h"
 #include "runner/base/ceil_div.h"
 #include "runner/base/printable.h"
+#include "runner/base/units.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -130,6 +131,31 @@ void write_who_was_waited_for(TextPage& page, const RunTelemetry& telemetry) {
   write_waiting(page, "", telemetry);
 }
 
+void write_traced_step(TextPage& page, const TracedStep& step) {
+  if (step.seconds == 0.0) return;
+  page.heading("Communication of the traced steps",
+               {"traced_step_s", "compute_s", "exchange_s", "transfers"});
+  const auto ms = [](double seconds) {
+    return fmt::format("{:.3f}", base::kMsPerSecond * seconds);
+  };
+  page.paragraph(fmt::format("A step takes {} ms: {} ms of computation and {} ms in communication.",
+                             ms(step.seconds), ms(step.compute_s()), ms(step.exchange_s)));
+  if (step.transfers.empty()) return;
+  TextTable table;
+  table.add_column("transfer", Align::kLeft);
+  for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
+    table.add_column(heading, Align::kRight);
+  }
+  const auto add = [&](const TracedTransfers& one) {
+    table.add_row({base::printable(one.name), short_number(one.count),
+                   fmt::format("{:.3f}", one.megabytes()), ms(one.in_flight_s), ms(one.exposed_s),
+                   ms(one.hidden_s())});
+  };
+  for (const TracedTransfers& one : step.transfers) add(one);
+  add(step.all);
+  page.table(table);
+}
+
 void write_quantities(TextPage& page, const RunTelemetry& telemetry) {
   if (telemetry.quantities.empty()) return;
   page.heading("Other quantities of the ranks", {});
@@ -239,6 +265,7 @@ void write_run(TextPage& page, const RunReport& run) {
   if (run.telemetry) {
     write_subsystems(page, *run.telemetry);
     write_who_was_waited_for(page, *run.telemetry);
+    if (run.trace) write_traced_step(page, run.trace->step);
     write_quantities(page, *run.telemetry);
   } else if (run.log_parts) {
     write_log_parts(page, *run.log_parts);

@@ -132,9 +132,9 @@ TEST(Analyze, WritesTheFilesAskedForAndNamesThem) {
   options.html = (folder.path() / "report.html").string();
   const Outcome outcome = analyze(options);
   EXPECT_EQ(outcome.code, ExitCode::kSuccess);
-  for (const char* name :
-       {"new/report.json", "tables/runs.csv", "tables/convergence.csv", "tables/subsystems.csv",
-        "tables/waiting.csv", "tables/staging.csv", "tables/systems.csv", "report.html"}) {
+  for (const char* name : {"new/report.json", "tables/runs.csv", "tables/convergence.csv",
+                           "tables/subsystems.csv", "tables/waiting.csv", "tables/transfers.csv",
+                           "tables/staging.csv", "tables/systems.csv", "report.html"}) {
     EXPECT_GT(golden::fs::file_size(folder.path() / name), 0u) << name;
     EXPECT_THAT(outcome.people, HasSubstr(name));
   }

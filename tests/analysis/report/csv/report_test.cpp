@@ -110,6 +110,20 @@ TEST(ReportCsv, HasARowForEachPart) {
   EXPECT_EQ(cell(rows, 2, "max_s"), "3");
 }
 
+TEST(ReportCsv, HasARowForEachKindOfTransfer) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.trace.json", golden::trace_text());
+  const auto rows =
+      read_csv(analysis::report::transfers_csv(analysis::make_report({folder.path().string()})));
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(cell(rows, 1, "transfer"), "gradients");
+  EXPECT_EQ(cell(rows, 1, "bytes"), "150");
+  EXPECT_EQ(cell(rows, 1, "count"), "1.5");
+  EXPECT_EQ(cell(rows, 4, "transfer"), "all");
+  EXPECT_EQ(cell(rows, 4, "in_flight_s"), "0.3");
+}
+
 TEST(ReportCsv, HasARowForEachRankThatWasWaitedFor) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", golden::ten_seconds_log());

@@ -245,6 +245,7 @@ TEST(HtmlReport, HasATableBeneathEachChart) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", base::content(golden::folder("success") + "/result_1.txt"));
   folder.write("result_1.telemetry.json", golden::telemetry_text());
+  folder.write("result_1.trace.json", golden::trace_text());
   const std::string html =
       analysis::report::report_html(analysis::make_report({folder.path().string()}));
   std::size_t charts = 0;
@@ -253,7 +254,8 @@ TEST(HtmlReport, HasATableBeneathEachChart) {
     EXPECT_LT(html.find("<table>", at), end);
     ++charts;
   }
-  EXPECT_EQ(charts, 3u);  // convergence, subsystems, ranks
+  EXPECT_EQ(charts, 4u);  // convergence, subsystems, ranks, transfers
+  EXPECT_THAT(html, HasSubstr("300.0 ms of computation and 300.0 ms in communication"));
   EXPECT_THAT(html, HasSubstr("Demo &lt;CPU&gt;"));
 }
 

@@ -35,6 +35,7 @@ TEST(ReportJson, DefinesEveryFigureInIt) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", base::content(golden::folder("success") + "/result_1.txt"));
   folder.write("result_1.telemetry.json", golden::telemetry_text());
+  folder.write("result_1.trace.json", golden::trace_text());
   const json report = json::parse(
       analysis::report::report_json_text(analysis::make_report({folder.path().string()})));
   const json& definitions = report["definitions"];
@@ -50,6 +51,9 @@ TEST(ReportJson, DefinesEveryFigureInIt) {
   for (const auto& [name, value] : run["telemetry"]["subsystems"]["parts"].items()) {
     EXPECT_TRUE(defined("subsystems." + name)) << name;
   }
+  EXPECT_DOUBLE_EQ(run["trace"]["compute_s"].get<double>(), 0.3);
+  EXPECT_EQ(run["trace"]["transfers"].size(), 4U) << "three names and all";
+  for (const auto& [name, value] : run["trace"].items()) EXPECT_TRUE(defined(name)) << name;
   for (const auto& [name, value] : run["telemetry"]["quantities"].items()) {
     EXPECT_TRUE(defined("quantities." + name)) << name;
   }

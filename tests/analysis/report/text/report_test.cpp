@@ -74,6 +74,17 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
+TEST(TextReport, TellsWhatOfATracedStepIsCommunication) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.txt", base::content(golden::folder("success") + "/result_1.txt"));
+  folder.write("result_1.telemetry.json", golden::telemetry_text());
+  folder.write("result_1.trace.json", golden::trace_text());
+  const std::string text = text_of(analysis::make_report({folder.path().string()}));
+  EXPECT_THAT(text, HasSubstr("A step takes 600.000 ms: 300.000 ms of computation"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("gradients +1\\.50 +0\\.000 +225\\.000 +75\\.000 +150\\.000"));
+}
+
 TEST(TextScreen, HasOneRunOnOneScreen) {
   constexpr std::size_t kLines = 24, kColumns = 100;
   const base::TemporaryDirectory folder;
