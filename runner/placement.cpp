@@ -266,7 +266,9 @@ Place take_place(const CpuConfig& config, std::int64_t threads, const Communicat
   }
   place.threads = plan_threads(threads, room, place.binding, node);
   place.summary = summary_of(place, node);
-  std::vector<std::string> faults = faults_of(topology.get(), gather_cpus(place.binding, node));
+  const auto cpus_of_all = gather_cpus(place.binding, node);
+  std::vector<std::string> faults;
+  if (node.rank() == 0) faults = faults_of(topology.get(), cpus_of_all);
   if (config.ranks_per_node > 0 && config.ranks_per_node != node.size()) {
     faults.push_back(fmt::format("/cpus/ranks_per_node: expected {}, started {}",
                                  base::counted(config.ranks_per_node, "rank"), node.size()));

@@ -60,8 +60,9 @@ std::vector<CpuConfig> sensible_variants(hwloc_topology_t topology, const std::v
                                          const CpuConfig& cpus) {
   constexpr int kFewCores = 4;
   const CpuPlan plan = plan_cpus(topology, usable, static_cast<int>(cpus.ranks_per_node), cpus);
-  const RankCpus& rank = plan.ranks.front();
   std::vector<CpuConfig> all = {cpus};
+  if (plan.ranks.empty()) return all;
+  const RankCpus& rank = plan.ranks.front();
   if (rank.threads > rank.cores) all.emplace_back(cpus).all_hardware_threads = false;
   if (rank.cores < kFewCores) return all;
   for (CpuConfig spare : std::vector<CpuConfig>(all)) {

@@ -13,7 +13,7 @@
 
 namespace runner {
 
-/// What a bench said. Each is of cpus.ranks_per_node ranks.
+/// What a bench said.
 struct Trial {
   double samples_per_s = 0.0;  ///< of all ranks together
   std::int64_t threads = 0;    ///< of a rank

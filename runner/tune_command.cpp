@@ -145,13 +145,14 @@ Json Benches::measure(const CpuConfig& cpus, std::int64_t batch) const {
   const int status = run_command(command, signals_);
   std::string problem;
   if (status != 0) {
-    throw base::SystemError(fmt::format("exit code {}: {}", status,
-                                        complaint_of(base::read_text(log, problem).value_or(""))));
+    throw base::SystemError(fmt::format(
+        "exit code {}: {}", status, complaint_of(base::read_text(log, problem).value_or(problem))));
   }
   Json found;
   try {
-    found = base::parse_strict_json(base::read_text(result, problem).value_or(""), result,
-                                    base::JsonComments::kRefused);
+    const auto text = base::read_text(result, problem);
+    if (!text) throw base::DataError(problem);
+    found = base::parse_strict_json(*text, result, base::JsonComments::kRefused);
   } catch (const base::DataError& e) {
     throw base::SystemError(fmt::format("exit code 0, but no result: {}", e.what()));
   }

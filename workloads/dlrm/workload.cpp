@@ -260,8 +260,10 @@ runner::StepCost Dlrm::step_cost() const {
 }
 
 std::vector<std::string> Dlrm::keys_without_effect() const {
-  return {"/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
-          "/embeddings/memory_limit_gib", "/training/late_update"};
+  std::vector<std::string> keys = parallel::idle_keys(config_.gradients);
+  keys.insert(keys.end(), {"/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
+                           "/embeddings/memory_limit_gib"});
+  return keys;
 }
 
 }  // namespace

@@ -235,7 +235,8 @@ std::vector<base::StateArray> DataParallel::state(nn::Optimizer& optimizer) {
 
 void DataParallel::restore(const base::StateSource& source, nn::Optimizer& optimizer) {
   nn::restore_training_state(source, *executor_, optimizer, place());
-  restore_rest(source, *executor_, *gradient_exchange_);
+  restore_rest(source, *executor_, *gradient_exchange_, node_.rank() == 0);
+  memory_->publish();
 }
 
 }  // namespace parallel

@@ -21,10 +21,9 @@ using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Pieces of each owner, more if they would exceed the largest size: enough to balance the work and
-/// to start the exchange early in the backward pass.
+/// Pieces of each owner, more if they would exceed kLargestPieceFloats: enough to balance the work
+/// and to start the exchange early in the backward pass.
 constexpr std::int64_t kPiecesOfOwner = 8;
-constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  // 4 MiB
 /// Distance between the ranks' progress counters, to avoid false sharing of cache lines.
 constexpr std::int64_t kProgressBytes = 128;
 /// A waiting rank polls this often without a pause, for a millisecond at most, and then sleeps
@@ -40,7 +39,8 @@ std::int64_t choose_piece(std::int64_t floats, int owners) {
   const std::int64_t pieces = kPiecesOfOwner * owners;
   const std::int64_t even = base::ceil_div(floats, pieces);
   const std::int64_t cells = base::ceil_div(even, nn::kUpdateCell);
-  return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell, kLargestPieceFloats);
+  return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell,
+                    GradientExchange::kLargestPieceFloats);
 }
 
 int count_nodes(const runner::Communicator& world, const runner::Communicator& node) {
@@ -82,18 +82,19 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
 
 void GradientExchange::make_sums(const runner::Communicator& node, const GradientTravel& travel,
                                  base::InstructionSet instruction_set) {
+  const std::vector<std::span<float>> pieces = own_pieces();
   std::vector<std::span<float>> rests;
   if (travel.keeps_rest()) {
-    const std::int64_t bytes = floats_ * static_cast<std::int64_t>(sizeof(float));
-    rest_memory_.emplace(node, node_rank_ == 0 ? bytes : 0);
-    // Aligned to a cache line, and accessed as floats only.
-    rest_ = {reinterpret_cast<float*>(rest_memory_->part(0).data()),
-             static_cast<std::size_t>(floats_)};
-    rests = own_pieces(rest_);
+    std::int64_t floats = 0;
+    for (const std::span<float> piece : pieces) floats += std::ssize(piece);
+    rest_memory_.emplace(node, floats * static_cast<std::int64_t>(sizeof(float)));
+    std::span<float> left = rest_of(node_rank_);
+    for (const std::span<float> piece : pieces) {
+      rests.push_back(left.first(piece.size()));
+      left = left.subspan(piece.size());
+    }
   }
   if (node_rank_ >= owners_) return;
-  const std::vector<std::span<float>> pieces =
-      own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]);
   switch (travel.payload) {
     case GradientPayload::kF32:
       sums_ = std::make_unique<FloatSums>(*across_, pieces, travel.late_update, telemetry_,
@@ -103,16 +104,18 @@ void GradientExchange::make_sums(const runner::Communicator& node, const Gradien
       sums_ = std::make_unique<SparseSums>(*across_, pieces, rests, travel.density, telemetry_,
                                            kBetweenNodes);
       break;
-    default:
+    case GradientPayload::kBf16:
+    case GradientPayload::kInt8:
       sums_ = std::make_unique<NarrowSums>(
           *across_, pieces, rests, narrow_format(travel.payload, nn::kernels(instruction_set)),
           telemetry_, kBetweenNodes);
   }
 }
 
-std::vector<std::span<float>> GradientExchange::own_pieces(std::span<float> block) const {
+std::vector<std::span<float>> GradientExchange::own_pieces() const {
   std::vector<std::span<float>> pieces;
   if (node_rank_ >= owners_) return pieces;
+  const std::span<float> block = gradients_[static_cast<std::size_t>(node_rank_)];
   for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - at);
     pieces.push_back(block.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
@@ -120,11 +123,37 @@ std::vector<std::span<float>> GradientExchange::own_pieces(std::span<float> bloc
   return pieces;
 }
 
-void GradientExchange::set_rest(std::span<const float> whole) {
-  for (const std::span<float> piece : own_pieces(rest_)) {
-    const auto at = static_cast<std::size_t>(piece.data() - rest_.data());
-    std::ranges::copy(whole.subspan(at, piece.size()), piece.begin());
+std::span<float> GradientExchange::rest_of(int rank) const {
+  // Aligned to a cache line, and accessed as floats only.
+  const std::span<std::byte> bytes = rest_memory_->part(rank);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+template <class Use>
+void GradientExchange::for_each_rest(std::int64_t begin, std::int64_t count, Use use) const {
+  for (std::int64_t at = begin; at < begin + count;) {
+    const std::int64_t piece = at / piece_floats_ * piece_floats_;
+    const std::int64_t end = std::min(piece + piece_floats_, begin + count);
+    const auto of_owner = static_cast<std::int64_t>(number_of(piece)) * piece_floats_ + at - piece;
+    use(rest_of(owner(at)).subspan(static_cast<std::size_t>(of_owner),
+                                   static_cast<std::size_t>(end - at)),
+        static_cast<std::size_t>(at - begin));
+    at = end;
   }
+}
+
+std::vector<float> GradientExchange::rest(std::int64_t begin, std::int64_t count) const {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for_each_rest(begin, count, [&](std::span<const float> rest, std::size_t offset) {
+    std::ranges::copy(rest, values.begin() + static_cast<std::ptrdiff_t>(offset));
+  });
+  return values;
+}
+
+void GradientExchange::set_rest(std::int64_t begin, std::span<const float> values) {
+  for_each_rest(begin, std::ssize(values), [&](std::span<float> rest, std::size_t offset) {
+    std::ranges::copy(values.subspan(offset, rest.size()), rest.begin());
+  });
 }
 
 void GradientExchange::begin() {

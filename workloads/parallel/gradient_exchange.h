@@ -31,6 +31,7 @@ namespace parallel {
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
  public:
+  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< 4 MiB
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
   /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
@@ -68,13 +69,15 @@ class GradientExchange final : public nn::PassListener {
   /// The sums, gathered from their owners on this node. May be called once every rank of the node
   /// has waited for all, and before any of them begins its next backward pass.
   std::vector<float> sums() const;
-  /// Whether this node keeps what its payload left out: the rest.
-  bool keeps_rest() const { return !rest_.empty(); }
-  /// The node's rest, in the order of the block, between steps. Its sum over nodes, divided among
+  /// Whether this node keeps what its payload left out: the rest. Its sum over nodes, divided among
   /// them in any way, is what training has not learned yet.
-  std::vector<float> rest() const { return {rest_.begin(), rest_.end()}; }
-  /// `whole`: the node's rest. Each rank takes that of the pieces it owns.
-  void set_rest(std::span<const float> whole);
+  bool keeps_rest() const { return rest_memory_.has_value(); }
+  /// The node's rest of floats [begin, begin + count) of the block. May be called once every rank
+  /// of the node has waited for all, and before any of them closes its next exchange.
+  std::vector<float> rest(std::int64_t begin, std::int64_t count) const;
+  /// Sets it, for all owners on the node. A barrier of the node's ranks must follow before the next
+  /// step.
+  void set_rest(std::int64_t begin, std::span<const float> values);
 
  private:
   using Progress = std::atomic<std::int64_t>;
@@ -83,8 +86,14 @@ class GradientExchange final : public nn::PassListener {
   }
   void make_sums(const runner::Communicator& node, const GradientTravel& travel,
                  base::InstructionSet instruction_set);
-  /// This rank's pieces of a block.
-  std::vector<std::span<float>> own_pieces(std::span<float> block) const;
+  /// This rank's pieces of the gradients.
+  std::vector<std::span<float>> own_pieces() const;
+  /// The rest of the pieces of rank `rank` of the node, one behind the other.
+  std::span<float> rest_of(int rank) const;
+  /// Calls use(rest, offset) for the parts of the rest of floats [begin, begin + count) that lie
+  /// one behind the other; `offset` counts from `begin`.
+  template <class Use>
+  void for_each_rest(std::int64_t begin, std::int64_t count, Use use) const;
   void announce(std::int64_t floats);
   bool all_have(std::int64_t floats) const;
   void begin_on_node();
@@ -109,8 +118,7 @@ class GradientExchange final : public nn::PassListener {
   /// Spans the sums within the node, from the first piece to the last; empty if the rank is alone
   /// on its node.
   std::optional<telemetry::TracedTransfer> on_node_;
-  std::span<float> rest_;  ///< shared by the node's ranks, each of which has its pieces
-  /// Of this rank's pieces, between nodes; null if it has none or there is one node.
+  /// Of this rank's pieces, between nodes; null on one node and on ranks that own no pieces on any.
   std::unique_ptr<PieceSums> sums_;
 };
 

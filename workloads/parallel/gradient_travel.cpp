@@ -19,15 +19,23 @@ const char* to_string(GradientPayload payload) {
       return "int8";
     case GradientPayload::kTopK:
       return "top_k";
-    default:
-      return "f32";
+    case GradientPayload::kF32:
+      break;
   }
+  return "f32";
 }
 
 const char* logged_name(GradientPayload payload) {
   if (payload == GradientPayload::kBf16) return nn::logged_name(nn::Precision::kBf16);
   if (payload == GradientPayload::kInt8) return "int8";
   return nn::logged_name(nn::Precision::kF32);
+}
+
+std::vector<std::string> idle_keys(const GradientTravel& travel) {
+  std::vector<std::string> keys = {"/training/late_update"};
+  if (travel.payload != GradientPayload::kTopK) keys.emplace_back("/training/gradient_density");
+  if (travel.is_exact()) keys.emplace_back("/training/error_feedback");
+  return keys;
 }
 
 std::string description_of(const GradientTravel& travel) {
@@ -44,9 +52,11 @@ std::int64_t narrow_bytes(GradientPayload payload, std::int64_t count) {
       return count * nn::bytes_of(nn::Precision::kBf16);
     case GradientPayload::kInt8:
       return count + base::ceil_div(count, kFormatBlock) * nn::kFloatBytes;
-    default:
-      return count * nn::kFloatBytes;
+    case GradientPayload::kF32:
+    case GradientPayload::kTopK:
+      break;
   }
+  return count * nn::kFloatBytes;
 }
 
 std::int64_t top_k_of(double density, std::int64_t count) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace parallel {
 
@@ -30,13 +31,16 @@ struct GradientTravel {
   bool late_update = true;
 
   bool is_exact() const { return payload == GradientPayload::kF32; }
-  /// Whether each rank keeps what was not sent.
+  /// Whether nodes keep what was not sent.
   bool keeps_rest() const { return !is_exact() && error_feedback; }
 };
 
+/// The keys of the section "training" that change no bits with this payload.
+std::vector<std::string> idle_keys(const GradientTravel& travel);
 /// "int8 with error feedback", "top_k 0.01 without error feedback"; "" for f32.
 std::string description_of(const GradientTravel& travel);
-/// kInt8 writes blocks of this many values, the last one maybe shorter, each with a scale.
+/// Values are rounded in blocks of this many, the last one maybe shorter; kInt8 has a scale for
+/// each.
 inline constexpr std::int64_t kFormatBlock = 256;
 /// Of a value of kTopK: a float and its place.
 inline constexpr std::int64_t kSparseValueBytes = 8;

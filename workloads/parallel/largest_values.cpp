@@ -81,51 +81,42 @@ std::uint64_t scrambled(double number) {
 struct LargestValues::Thresholds {
   float above = std::numeric_limits<float>::infinity();  ///< which at most k values reach
   float between = 0.0F;                                  ///< which more than k values reach
+  std::int64_t values_above = 0;                         ///< that reach `above`
 };
 
-/// Keeps those of `count` magnitudes that reach the threshold; returns how many.
-std::int64_t LargestValues::keep_reaching(float threshold, std::span<const float> values,
-                                          std::int64_t count) {
-  reaching_.resize(std::max(reaching_.size(), static_cast<std::size_t>(count)));
-  std::int64_t kept = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float magnitude = std::abs(values[static_cast<std::size_t>(i)]);
-    reaching_[static_cast<std::size_t>(kept)] = magnitude;
-    kept += magnitude >= threshold ? 1 : 0;
+/// Leaves out candidates that do not reach the threshold.
+void LargestValues::keep_reaching(float threshold) {
+  reaching_.resize(std::max(reaching_.size(), candidates_.size()));
+  std::size_t kept = 0;
+  for (const float value : candidates_) {
+    const float magnitude = std::abs(value);
+    reaching_[kept] = magnitude;
+    kept += magnitude >= threshold ? 1U : 0U;
   }
-  return kept;
+  candidates_ = std::span(reaching_).first(kept);
 }
 
-LargestValues::Thresholds LargestValues::search(std::span<const float> values, std::int64_t k,
-                                                double sum, float most) {
-  Thresholds found;
-  const double mean = sum / static_cast<double>(values.size());
-  double low = 0.0, high = 1.0;
-  const float* from = values.data();
-  std::int64_t candidates = std::ssize(values), most_above = 0;
-  for (int step = 0; step < kSearches; ++step) {
-    const double ratio = (low + high) / 2.0;
-    const auto threshold = static_cast<float>(mean + ratio * (double{most} - mean));
-    const std::int64_t reaching = count_reaching(threshold, from, candidates);
+void LargestValues::search(double low, double high, std::int64_t k, Thresholds& found) {
+  const double range = high - low;
+  double below = 0.0, beyond = 1.0;
+  for (int step = 0; step < kSearches && found.values_above < k; ++step) {
+    const double ratio = (below + beyond) / 2.0;
+    const auto threshold = static_cast<float>(low + ratio * range);
+    const std::int64_t reaching =
+        count_reaching(threshold, candidates_.data(), std::ssize(candidates_));
     if (reaching <= k) {
-      high = ratio;
-      if (reaching > most_above) {
-        most_above = reaching;
+      beyond = ratio;
+      if (reaching > found.values_above) {
+        found.values_above = reaching;
         found.above = threshold;
       }
-      if (reaching == k) break;
     } else {
-      low = ratio;
+      below = ratio;
       found.between = threshold;
       // Later thresholds are higher: they leave out no value that this one does not.
-      if (2 * reaching <= candidates) {
-        candidates =
-            keep_reaching(threshold, {from, static_cast<std::size_t>(candidates)}, candidates);
-        from = reaching_.data();
-      }
+      if (2 * reaching <= std::ssize(candidates_)) keep_reaching(threshold);
     }
   }
-  return found;
 }
 
 void LargestValues::select_broken(std::span<const float> values, std::int64_t k) {
@@ -145,7 +136,11 @@ std::span<const std::int32_t> LargestValues::select(std::span<const float> value
     select_broken(values, k);
     return selected_;
   }
-  const Thresholds found = search(values, k, all.sum, all.most);
+  candidates_ = values;
+  const double mean = all.sum / static_cast<double>(values.size());
+  Thresholds found;
+  search(mean, double{all.most}, k, found);
+  if (found.between == 0.0F) search(0.0, mean, k, found);
   above_.clear();
   between_.clear();
   for (std::size_t i = 0; i < values.size(); ++i) {

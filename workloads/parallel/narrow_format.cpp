@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "runner/base/error.h"
+#include "workloads/nn/precision.h"
 
 namespace parallel {
 namespace {
-
-constexpr auto kScaleBytes = static_cast<std::int64_t>(sizeof(float));
 
 class Bf16Format final : public NarrowFormat {
  public:
@@ -38,10 +38,10 @@ class Int8Format final : public NarrowFormat {
     for (std::int64_t at = 0; at < count; at += kFormatBlock) {
       const std::int64_t part = std::min(kFormatBlock, count - at);
       float scale;
-      kernels_.round_to_bytes(values + at, reinterpret_cast<std::int8_t*>(to + kScaleBytes), &scale,
-                              part);
+      kernels_.round_to_bytes(values + at, reinterpret_cast<std::int8_t*>(to + nn::kFloatBytes),
+                              &scale, part);
       std::memcpy(to, &scale, sizeof scale);
-      to += kScaleBytes + part;
+      to += nn::kFloatBytes + part;
     }
   }
   void read(const std::byte* from, std::int64_t count, float* values) const override {
@@ -49,9 +49,9 @@ class Int8Format final : public NarrowFormat {
       const std::int64_t part = std::min(kFormatBlock, count - at);
       float scale;
       std::memcpy(&scale, from, sizeof scale);
-      kernels_.widen_bytes(reinterpret_cast<const std::int8_t*>(from + kScaleBytes), scale,
+      kernels_.widen_bytes(reinterpret_cast<const std::int8_t*>(from + nn::kFloatBytes), scale,
                            values + at, part);
-      from += kScaleBytes + part;
+      from += nn::kFloatBytes + part;
     }
   }
 

@@ -10,7 +10,8 @@
 
 namespace parallel {
 
-/// Writes blocks of kFormatBlock values, the last one maybe shorter, one behind the other.
+/// Writes blocks of kFormatBlock values, the last one maybe shorter, one behind the other; each
+/// may be read without the others.
 class NarrowFormat {
  public:
   virtual ~NarrowFormat() = default;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/split_evenly.h"
 #include "workloads/parallel/transfer.h"
 
@@ -39,8 +40,11 @@ class NarrowSums::Sum {
         transfer_(telemetry) {
     const int size = ranks.size();
     std::vector<std::int64_t> by_owner, mine(static_cast<std::size_t>(size), 0);
+    const std::int64_t count = std::ssize(data), blocks = base::ceil_div(count, kFormatBlock);
     for (int rank = 0; rank < size; ++rank) {
-      const auto [first, last] = base::split_evenly(std::ssize(data), size, rank);
+      const auto [from, to] = base::split_evenly(blocks, size, rank);
+      const std::int64_t first = std::min(count, from * kFormatBlock);
+      const std::int64_t last = std::min(count, to * kFormatBlock);
       parts_.push_back({first, last - first});
       by_owner.push_back(rank == rank_ ? 0 : format_.bytes(last - first));
     }

@@ -13,10 +13,11 @@
 
 namespace parallel {
 
-/// Of each piece a rank owns an even part. It sends what others own to them, rounded once; adds
-/// what it gets to its own floats, in the order of ranks; and sends the sums to all, rounded once
-/// more. An owner takes its sums rounded, too. A rank sends bytes(n) of the format for the n floats
-/// of each part that another rank owns, and as many to each other rank for its own part.
+/// Of each piece a rank owns a part, of whole blocks of the format, evenly divided. It sends what
+/// others own to them, rounded once; adds what it gets to its own floats, in the order of ranks;
+/// and sends the sums to all, rounded once more. An owner takes its sums rounded, too. A rank sends
+/// bytes(n) of the format for the n floats of each part that another rank owns, and as many to each
+/// other rank for its own part.
 ///
 /// With error feedback, each value is rounded after what earlier roundings of it left out has been
 /// added: of a value that another rank owns, when it is sent there; of an own one, when its sum is

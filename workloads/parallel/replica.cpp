@@ -96,9 +96,11 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
     // Two of as many chunks as there are nodes (runner::RingSum); of two nodes one.
     sums = summed * (nodes > 2 ? 2 : 1) / nodes;
   } else if (travel.payload == GradientPayload::kTopK) {
-    sums = (1 + nodes) * top_k_of(travel.density, floats) * kSparseValueBytes;
+    // Values sent and received, and what the search of a piece keeps of it: magnitudes and places.
+    sums = (1 + nodes) * top_k_of(travel.density, floats) * kSparseValueBytes +
+           3 * std::min(summed, 4 * GradientExchange::kLargestPieceFloats);
   } else {
-    sums = 2 * narrow_bytes(travel.payload, floats);  // sent and received
+    sums = 2 * narrow_bytes(travel.payload, floats) * (nodes - 1) / nodes;  // sent and received
   }
 }
 

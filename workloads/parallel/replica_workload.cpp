@@ -110,8 +110,10 @@ void ReplicaWorkload::load_weights(const runner::StateReader& reader) {
 
 std::vector<std::string> ReplicaWorkload::keys_without_effect() const {
   // More epochs only append steps; if they changed the schedule, its own keys would differ too.
-  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs", "/cache",
-          "/training/late_update"};
+  std::vector<std::string> keys = idle_keys(training().gradients);
+  keys.insert(keys.end(),
+              {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs", "/cache"});
+  return keys;
 }
 
 }  // namespace parallel

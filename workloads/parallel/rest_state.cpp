@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,13 +28,6 @@ Shape shape_of(const nn::ParameterSpec& parameter, std::int64_t nodes) {
   return shape;
 }
 
-/// The elements of a parameter in a block of gradients.
-template <class Float>
-std::span<Float> part_of(std::span<Float> block, const nn::Parameters& parameters, ParameterId id) {
-  return block.subspan(static_cast<std::size_t>(parameters.first(id)),
-                       static_cast<std::size_t>(parameters.count(id)));
-}
-
 /// The sum of rows [first, first + rows) of an array.
 std::vector<float> sum_of_rows(const base::StateSource& source, const std::string& name,
                                std::int64_t first, std::int64_t rows, std::size_t row_floats) {
@@ -53,16 +45,14 @@ std::vector<base::StateArray> rest_state(const nn::Executor& executor,
                                          const GradientExchange& exchange, bool is_first) {
   std::vector<base::StateArray> arrays;
   if (!exchange.keeps_rest()) return arrays;
-  const auto rest =
-      std::make_shared<const std::vector<float>>(is_first ? exchange.rest() : std::vector<float>());
   const auto& specs = executor.network().parameters();
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const auto bytes = [&executor, rest,
+    const auto bytes = [&executor, &exchange, is_first,
                         id = static_cast<ParameterId>(i)](std::vector<std::byte>& scratch) {
-      if (rest->empty()) return std::span<const std::byte>();
+      if (!is_first) return std::span<const std::byte>();
       const nn::Parameters& parameters = executor.parameters();
       const std::vector<float> plain =
-          parameters.to_plain(id, part_of(std::span(*rest), parameters, id));
+          parameters.to_plain(id, exchange.rest(parameters.first(id), parameters.count(id)));
       scratch.resize(plain.size() * sizeof(float));
       std::memcpy(scratch.data(), plain.data(), scratch.size());
       return std::span<const std::byte>(scratch);
@@ -75,29 +65,33 @@ std::vector<base::StateArray> rest_state(const nn::Executor& executor,
 }
 
 void restore_rest(const base::StateSource& source, const nn::Executor& executor,
-                  GradientExchange& exchange) {
+                  GradientExchange& exchange, bool is_first) {
   if (!exchange.keeps_rest()) return;
   const nn::Parameters& parameters = executor.parameters();
-  std::vector<float> rest(parameters.all_gradients().size());
   const auto& specs = executor.network().parameters();
+  const bool has_rest = source.has(array_of(specs.front()));
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::string name = array_of(specs[i]);
-    if (!source.has(name)) continue;
-    const Shape shape = source.shape(name);
-    if (shape.empty() || shape != shape_of(specs[i], shape.front())) {
-      throw base::DataError(fmt::format("{}: is of shape [{}], expected [nodes, {}]", name,
-                                        fmt::join(shape, ", "), fmt::join(specs[i].shape, ", ")));
-    }
-    const bool is_same = shape.front() == exchange.nodes();
-    if (!is_same && exchange.node_index() != 0) continue;
     const auto id = static_cast<ParameterId>(i);
-    const std::size_t floats = parameters.read_gradient(id).size();
-    const std::vector<float> plain =
-        is_same ? sum_of_rows(source, name, exchange.node_index(), 1, floats)
-                : sum_of_rows(source, name, 0, shape.front(), floats);
-    parameters.from_plain(id, plain, part_of(std::span(rest), parameters, id));
+    std::vector<float> elements(static_cast<std::size_t>(parameters.count(id)));
+    if (has_rest) {
+      const std::string name = array_of(specs[i]);
+      const Shape shape = source.shape(name);
+      if (shape.empty() || shape != shape_of(specs[i], shape.front())) {
+        throw base::DataError(fmt::format("{}: is of shape [{}], expected [nodes, {}]", name,
+                                          fmt::join(shape, ", "), fmt::join(specs[i].shape, ", ")));
+      }
+      const bool is_same = shape.front() == exchange.nodes();
+      const bool takes = is_first && (is_same || exchange.node_index() == 0);
+      const auto floats = static_cast<std::size_t>(specs[i].count());
+      if (takes) {
+        parameters.from_plain(id,
+                              is_same ? sum_of_rows(source, name, exchange.node_index(), 1, floats)
+                                      : sum_of_rows(source, name, 0, shape.front(), floats),
+                              elements);
+      }
+    }
+    if (is_first) exchange.set_rest(parameters.first(id), elements);
   }
-  exchange.set_rest(rest);
 }
 
 std::int64_t rest_state_bytes(const nn::Network& network, const GradientTravel& travel,

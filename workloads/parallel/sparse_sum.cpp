@@ -37,15 +37,12 @@ class SparseSums::Sum {
   }
 
   void begin(const runner::Communicator& ranks, LargestValues& largest) {
-    if (!rest_.empty()) {
-      for (std::size_t i = 0; i < data_.size(); ++i) data_[i] += rest_[i];
-    }
+    if (!rest_.empty()) add_rest();
     const std::span<const std::int32_t> places = largest.select(data_, k_);
     for (std::size_t i = 0; i < places.size(); ++i) {
       sent_[i] = {data_[static_cast<std::size_t>(places[i])], places[i]};
     }
     if (!rest_.empty()) {
-      std::ranges::copy(data_, rest_.begin());
       for (const PlacedValue& one : sent_) rest_[static_cast<std::size_t>(one.place)] = 0.0F;
     }
     transfer_.add(
@@ -57,13 +54,23 @@ class SparseSums::Sum {
   /// Adds up what was sent if all of it has arrived.
   void take_if_arrived() {
     if (!is_under_way_ || !transfer_.test()) return;
-    std::ranges::fill(data_, 0.0F);
+    clear();
     for (const PlacedValue& one : received_)
       data_[static_cast<std::size_t>(one.place)] += one.value;
     is_under_way_ = false;
   }
 
  private:
+  /// Both become values and rest together.
+  void add_rest() {
+#pragma omp parallel for simd schedule(static)
+    for (std::size_t i = 0; i < data_.size(); ++i) rest_[i] = data_[i] = data_[i] + rest_[i];
+  }
+  void clear() {
+#pragma omp parallel for simd schedule(static)
+    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = 0.0F;
+  }
+
   const std::span<float> data_, rest_;
   const std::int64_t k_;
   const char* const name_;

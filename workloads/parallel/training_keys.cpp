@@ -98,15 +98,18 @@ GradientTravel parse_gradient_travel(const base::ObjectReader& training) {
       "gradient_payload", travel.payload, payloads,
       "what nodes send of their gradients, which are summed as f32: all as f32, rounded to bf16 or "
       "int8 with a scale for each 256, or as f32 those of largest magnitude (top_k)");
-  travel.density = training.optional("gradient_density", travel.density,
-                                     "the share of gradients that top_k sends",
-                                     base::between(kLeastDensity, 1.0));
-  travel.error_feedback = training.optional(
-      "error_feedback", travel.error_feedback,
-      "what a payload rounds off or leaves out is added to the next step's gradients");
+  travel.density =
+      training.optional("gradient_density", travel.density,
+                        "the share of gradients that top_k sends; other payloads ignore it",
+                        base::between(kLeastDensity, 1.0));
+  travel.error_feedback = training.optional("error_feedback", travel.error_feedback,
+                                            "what a payload rounds off or leaves out is added to "
+                                            "the next step's gradients; f32 leaves out "
+                                            "nothing");
   travel.late_update = training.optional(
       "late_update", travel.late_update,
-      "between nodes: the next forward pass updates weights, each layer's when it needs them, so "
+      "between nodes, with f32: the next forward pass updates weights, each layer's when it needs "
+      "them, so "
       "that other gradients have more time to travel; results have the same bits");
   return travel;
 }

@@ -1,6 +1,7 @@
 // The training loop.
 #include "workloads/parallel/training_workload.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -209,11 +210,16 @@ runner::StepCost TrainingWorkload::step_cost() const {
       parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
   const runner::Topology& topology = around_.topology;
   if (topology.node_count > 1) {
-    const std::int64_t sharers = topology.node.size();
-    if (sharers == 1) cost.exchange_bytes = 0;
-    cost.exchange_bytes +=
-        sent_bytes(training_.gradients, base::ceil_div(network_.parameter_count(), sharers),
-                   topology.node_count);
+    if (topology.node.size() == 1) cost.exchange_bytes = 0;
+    // As many ranks of each node exchange sums as the smallest has.
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(topology.node_count));
+    for (const int node : topology.node_of_rank) ++sizes[static_cast<std::size_t>(node)];
+    const std::int64_t owners = std::ranges::min(sizes);
+    if (topology.node.rank() < owners) {
+      cost.exchange_bytes +=
+          sent_bytes(training_.gradients, base::ceil_div(network_.parameter_count(), owners),
+                     topology.node_count);
+    }
   }
   return cost;
 }

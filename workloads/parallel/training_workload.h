@@ -57,8 +57,9 @@ class TrainingWorkload : public runner::Workload {
     return model().state(*optimizer_);
   }
   void restore(const base::StateSource& source, std::int64_t steps_done) override;
-  /// Those of the model, and gradients that are not sent: MLPerf Training rules, section 6, allow
-  /// formats that leave the function unchanged, such as int8 with a scale for each block.
+  /// Those of the model, and a payload that does not send all gradients, on any number of nodes.
+  /// Source: MLPerf Training rules, section 6: int8 with a scale for each block is a format that
+  /// leaves the function unchanged.
   std::vector<std::string> closed_rule_breaks() const final;
   /// Of the network and its optimizer only.
   std::int64_t state_bytes() const override;

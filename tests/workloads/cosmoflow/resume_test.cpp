@@ -80,7 +80,8 @@ TEST_F(CosmoFlowResume, MayChangeWhatReadsAlone) {
       trial.workload().keys_without_effect(),
       testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
                                     "/dataset/prefetch_batches", "/dataset/cache_bytes", "/epochs",
-                                    "/training/late_update", "/training/memory_limit_gib"));
+                                    "/training/late_update", "/training/memory_limit_gib",
+                                    "/training/gradient_density", "/training/error_feedback"));
 }
 
 }  // namespace

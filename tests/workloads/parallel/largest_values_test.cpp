@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -29,28 +30,33 @@ struct Thresholds {
 };
 Thresholds plain_thresholds(const std::vector<float>& values, std::int64_t k, double mean) {
   Thresholds found;
-  double most = 0.0, low = 0.0, high = 1.0;
+  double most = 0.0;
   for (const float value : values) most = std::max(most, std::abs(double{value}));
   std::int64_t k1 = 0, k2 = static_cast<std::int64_t>(values.size());
-  for (int step = 0; step < LargestValues::kSearches; ++step) {
-    const double ratio = (low + high) / 2.0;
-    const auto threshold = static_cast<float>(mean + ratio * (most - mean));
-    const std::int64_t n =
-        std::ranges::count_if(values, [&](float value) { return std::abs(value) >= threshold; });
-    if (n <= k) {
-      high = ratio;
-      if (n > k1) {
-        k1 = n;
-        found.above = threshold;
-      }
-    } else {
-      low = ratio;
-      if (n < k2) {
-        k2 = n;
-        found.between = threshold;
+  const auto search = [&](double from, double to) {
+    double low = 0.0, high = 1.0;
+    for (int step = 0; step < LargestValues::kSearches; ++step) {
+      const double ratio = (low + high) / 2.0;
+      const auto threshold = static_cast<float>(from + ratio * (to - from));
+      const std::int64_t n =
+          std::ranges::count_if(values, [&](float value) { return std::abs(value) >= threshold; });
+      if (n <= k) {
+        high = ratio;
+        if (n > k1) {
+          k1 = n;
+          found.above = threshold;
+        }
+      } else {
+        low = ratio;
+        if (n < k2) {
+          k2 = n;
+          found.between = threshold;
+        }
       }
     }
-  }
+  };
+  search(mean, most);
+  if (found.between == 0.0F) search(0.0, mean);
   return found;
 }
 
@@ -62,6 +68,7 @@ std::vector<float> values_of(const std::string& kind, std::size_t count) {
     const float value = normal(random);
     if (kind == "normal") values[i] = value;
     if (kind == "heavy") values[i] = value * value * value * std::exp(normal(random));
+    if (kind == "wild") values[i] = value * std::exp(4.0F * normal(random));
     if (kind == "layers") values[i] = value * std::exp2(-static_cast<float>(i * 20 / count));
     if (kind == "sparse") values[i] = i % 97 == 0 ? value : 0.0F;
     if (kind == "steps") values[i] = std::round(value);
@@ -71,7 +78,8 @@ std::vector<float> values_of(const std::string& kind, std::size_t count) {
   return values;
 }
 
-constexpr const char* kKinds[] = {"normal", "heavy", "layers", "sparse", "steps", "equal", "zeros"};
+constexpr const char* kKinds[] = {"normal", "heavy", "wild",  "layers",
+                                  "sparse", "steps", "equal", "zeros"};
 
 TEST(LargestValues, AreAsManyAsAskedForAndInOrder) {
   for (const char* kind : kKinds) {
@@ -95,7 +103,7 @@ TEST(LargestValues, AreThoseOfThePublishedSearch) {
       const std::vector<float> values = values_of(kind, count);
       double sum = 0.0;
       for (const float value : values) sum += std::abs(double{value});
-      for (const std::int64_t k : {count / 100, count / 10}) {
+      for (const std::int64_t k : {count / 100, count / 10, count / 2}) {
         const Thresholds expected = plain_thresholds(values, k, sum / static_cast<double>(count));
         const Places places = selected(values, k);
         std::vector<bool> is_selected(count);
@@ -137,6 +145,23 @@ TEST(LargestValues, HaveNearlyTheMassOfTheExactOnes) {
       });
       exact.resize(static_cast<std::size_t>(k));
       EXPECT_GE(mass(values, selected(values, k)), 0.95 * mass(values, exact)) << kind << " " << k;
+    }
+  }
+}
+
+/// Also where more are asked for than are above the mean.
+TEST(LargestValues, AreNearlyAllAmongTheExactOnes) {
+  for (const char* kind : {"normal", "heavy", "wild", "layers"}) {
+    std::vector<float> values = values_of(kind, 200'000);
+    for (const std::int64_t k : {200, 2000, 20'000, 100'000, 199'000}) {
+      std::vector<float> magnitudes(values.size());
+      std::ranges::transform(values, magnitudes.begin(), [](float v) { return std::abs(v); });
+      std::ranges::nth_element(magnitudes, magnitudes.begin() + k - 1, std::greater());
+      const float least = magnitudes[static_cast<std::size_t>(k - 1)];
+      const auto exact = std::ranges::count_if(selected(values, k), [&](std::int32_t place) {
+        return std::abs(values[static_cast<std::size_t>(place)]) >= least;
+      });
+      EXPECT_GE(exact, k - k / 50) << kind << " " << k;
     }
   }
 }

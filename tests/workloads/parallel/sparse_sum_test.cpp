@@ -98,6 +98,22 @@ TEST_F(SparseSum, LoseNothingWithErrorFeedback) {
   for (std::size_t i = 0; i < given.size(); ++i) ASSERT_EQ(applied[i] + kept[i], given[i]) << i;
 }
 
+/// What was not sent counts in the next selection.
+TEST_F(SparseSum, SelectAfterTheRestIsAdded) {
+  std::vector<float> data(100, 1.0F), rest(100);
+  rest[70] = 50.0F;
+  data[70] = 0.0F;
+  const auto sum = sums_of({data}, {rest}, 0.01);
+  sum->begin(0);
+  finish(*sum);
+  std::vector<float> expected(100);
+  expected[70] = 50.0F * static_cast<float>(world_.size());
+  EXPECT_EQ(data, expected);
+  std::vector<float> left(100, 1.0F);
+  left[70] = 0.0F;
+  EXPECT_EQ(rest, left);
+}
+
 TEST_F(SparseSum, HaveTheSameBitsOnAllRanks) {
   std::vector<float> data(30'011);
   for (std::size_t i = 0; i < data.size(); ++i) {
