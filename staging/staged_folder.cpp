@@ -297,6 +297,10 @@ void remove_folder(const std::string& directory) {
        entry.increment(error)) {
     if (is_of_set(entry->path().filename().string(), record)) own.push_back(entry->path());
   }
+  // What marks it as a leftover goes last: this process may be killed at any file.
+  std::ranges::stable_partition(own, [](const fs::path& file) {
+    return file.filename() != kBegunFile && file.filename() != FolderUse::kLockFile;
+  });
   for (const fs::path& file : own) fs::remove(file, error);
   fs::remove(doomed, error);
   if (fs::exists(doomed)) {
