@@ -88,7 +88,7 @@ void TraceEntries::add_rank() {
     }
     add(one, steps, *sum);
   }
-  add(rank_.all, steps, sums_.all);
+  add(rank_.all, steps, all_);
   if (std::ssize(sums_.transfers) > kMostNames && problem_.empty()) {
     problem_ = fmt::format("/otherData/ranks: expected at most {} names of transfers", kMostNames);
   }
@@ -99,9 +99,11 @@ TracedStep TraceEntries::means() const {
   const double ranks = std::max(1.0, ranks_);
   means.seconds /= ranks;
   means.exchange_s /= ranks;
+  if (!means.transfers.empty()) {
+    means.transfers.push_back(all_);
+    means.transfers.back().name = "all";
+  }
   for (TracedTransfers& one : means.transfers) divide(one, ranks);
-  divide(means.all, ranks);
-  means.all.name = "all";
   return means;
 }
 

@@ -24,8 +24,9 @@ struct TracedStep {
   double seconds = 0.0;     ///< 0: the trace does not tell
   double exchange_s = 0.0;  ///< the part that training spent in communication
   double compute_s() const { return seconds - exchange_s; }
-  std::vector<TracedTransfers> transfers;  ///< by name, in the order of the first rank's
-  TracedTransfers all;                     ///< of all names, each moment counted once
+  /// By name, in the order of the first rank's; last, unless there are none, "all": of all names,
+  /// each moment counted once.
+  std::vector<TracedTransfers> transfers;
 };
 
 /// Collects "otherData" of a trace, as its parser comes to it. Depths count objects and lists that
@@ -54,7 +55,8 @@ class TraceEntries {
   std::array<std::string, kDeepest + 1> keys_;  ///< the last key at each depth
   TracedTransfers one_;
   Rank rank_;
-  TracedStep sums_;
+  TracedStep sums_;  ///< without "all"
+  TracedTransfers all_;
   double ranks_ = 0.0;
   std::string problem_;
 };

@@ -62,7 +62,7 @@ TEST(TraceSteps, AreMeansOverStepsAndRanks) {
   EXPECT_DOUBLE_EQ(trace.step.seconds, (0.5 + 0.7) / 2);
   EXPECT_DOUBLE_EQ(trace.step.exchange_s, (0.2 + 0.4) / 2);
   EXPECT_DOUBLE_EQ(trace.step.compute_s(), 0.3);
-  ASSERT_EQ(trace.step.transfers.size(), 3U);
+  ASSERT_EQ(trace.step.transfers.size(), 4U);
   const analysis::TracedTransfers& gradients = trace.step.transfers[0];
   EXPECT_EQ(gradients.name, "gradients");
   EXPECT_DOUBLE_EQ(gradients.count, (2.0 + 1.0) / 2);
@@ -73,7 +73,7 @@ TEST(TraceSteps, AreMeansOverStepsAndRanks) {
   EXPECT_EQ(trace.step.transfers[1].name, "ids");
   EXPECT_DOUBLE_EQ(trace.step.transfers[1].count, 0.5) << "none of the second rank";
   EXPECT_EQ(trace.step.transfers[2].name, "late");
-  EXPECT_DOUBLE_EQ(trace.step.all.in_flight_s, (0.3 + 0.3) / 2);
+  EXPECT_DOUBLE_EQ(trace.step.transfers[3].in_flight_s, (0.3 + 0.3) / 2);
 }
 
 TEST(TraceSteps, OfTracesWithoutThemAreNotKnown) {

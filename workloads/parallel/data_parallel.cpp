@@ -66,7 +66,9 @@ runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSp
   const GradientTravel& gradients = config.gradients;
   if (nodes > 1) facts.gradients = description_of(gradients);
   // Margins in bfloat16 are lower than gradients in f32.
-  if (nodes > 1 && logged_name(gradients.payload) != logged_name(GradientPayload::kF32)) {
+  const bool is_rounded =
+      gradients.payload == GradientPayload::kBf16 || gradients.payload == GradientPayload::kInt8;
+  if (nodes > 1 && is_rounded) {
     facts.communication = logged_name(gradients.payload);
   }
   facts.context_ranks = config.ranks_per_sample;

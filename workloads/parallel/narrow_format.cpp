@@ -13,27 +13,18 @@ namespace {
 
 class Bf16Format final : public NarrowFormat {
  public:
-  explicit Bf16Format(const nn::Kernels& kernels) : kernels_(kernels) {}
-  std::int64_t bytes(std::int64_t count) const override {
-    return narrow_bytes(GradientPayload::kBf16, count);
-  }
+  using NarrowFormat::NarrowFormat;
   void write(const float* values, std::int64_t count, std::byte* to) const override {
     kernels_.round_to_bf16(values, reinterpret_cast<nn::Bf16*>(to), count);
   }
   void read(const std::byte* from, std::int64_t count, float* values) const override {
     kernels_.widen(reinterpret_cast<const nn::Bf16*>(from), values, count);
   }
-
- private:
-  const nn::Kernels& kernels_;
 };
 
 class Int8Format final : public NarrowFormat {
  public:
-  explicit Int8Format(const nn::Kernels& kernels) : kernels_(kernels) {}
-  std::int64_t bytes(std::int64_t count) const override {
-    return narrow_bytes(GradientPayload::kInt8, count);
-  }
+  using NarrowFormat::NarrowFormat;
   void write(const float* values, std::int64_t count, std::byte* to) const override {
     for (std::int64_t at = 0; at < count; at += kFormatBlock) {
       const std::int64_t part = std::min(kFormatBlock, count - at);
@@ -54,16 +45,13 @@ class Int8Format final : public NarrowFormat {
       from += nn::kFloatBytes + part;
     }
   }
-
- private:
-  const nn::Kernels& kernels_;
 };
 
 }  // namespace
 
 std::unique_ptr<NarrowFormat> narrow_format(GradientPayload payload, const nn::Kernels& kernels) {
-  if (payload == GradientPayload::kBf16) return std::make_unique<Bf16Format>(kernels);
-  if (payload == GradientPayload::kInt8) return std::make_unique<Int8Format>(kernels);
+  if (payload == GradientPayload::kBf16) return std::make_unique<Bf16Format>(payload, kernels);
+  if (payload == GradientPayload::kInt8) return std::make_unique<Int8Format>(payload, kernels);
   throw base::Error(base::ExitCode::kInternal,
                     std::string("no narrow format: ") + to_string(payload));
 }

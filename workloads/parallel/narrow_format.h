@@ -14,11 +14,16 @@ namespace parallel {
 /// may be read without the others.
 class NarrowFormat {
  public:
+  NarrowFormat(GradientPayload payload, const nn::Kernels& kernels)
+      : payload_(payload), kernels_(kernels) {}
   virtual ~NarrowFormat() = default;
-  /// narrow_bytes().
-  virtual std::int64_t bytes(std::int64_t count) const = 0;
+  std::int64_t bytes(std::int64_t count) const { return narrow_bytes(payload_, count); }
   virtual void write(const float* values, std::int64_t count, std::byte* to) const = 0;
   virtual void read(const std::byte* from, std::int64_t count, float* values) const = 0;
+
+ protected:
+  const GradientPayload payload_;
+  const nn::Kernels& kernels_;
 };
 
 /// kBf16: each value rounded to nearest. kInt8: of each block a scale (f32), its largest magnitude

@@ -28,13 +28,27 @@ Shape shape_of(const nn::ParameterSpec& parameter, std::int64_t nodes) {
   return shape;
 }
 
-/// The sum of rows [first, first + rows) of an array.
-std::vector<float> sum_of_rows(const base::StateSource& source, const std::string& name,
-                               std::int64_t first, std::int64_t rows, std::size_t row_floats) {
-  std::vector<float> sum(row_floats), row(row_floats);
-  for (std::int64_t at = first; at < first + rows; ++at) {
-    source.read_rows(name, base::ElementType::kFloat32, at, std::as_writable_bytes(std::span(row)));
-    for (std::size_t i = 0; i < row_floats; ++i) sum[i] += row[i];
+/// The rest of a parameter that this node takes, in the parameter's plain order: its own if there
+/// were as many nodes, else all on the first node.
+std::vector<float> rest_of(const base::StateSource& source, const nn::ParameterSpec& parameter,
+                           const GradientExchange& exchange) {
+  const std::string name = array_of(parameter);
+  const Shape shape = source.shape(name);
+  if (shape.empty() || shape != shape_of(parameter, shape.front())) {
+    throw base::DataError(fmt::format("{}: is of shape [{}], expected [nodes, {}]", name,
+                                      fmt::join(shape, ", "), fmt::join(parameter.shape, ", ")));
+  }
+  const bool is_same = shape.front() == exchange.nodes();
+  std::int64_t row_number = is_same ? exchange.node_index() : 0;
+  const std::int64_t end = is_same                      ? row_number + 1
+                           : exchange.node_index() == 0 ? shape.front()
+                                                        : 0;
+  const auto floats = static_cast<std::size_t>(parameter.count());
+  std::vector<float> sum(floats), row(floats);
+  for (; row_number < end; ++row_number) {
+    source.read_rows(name, base::ElementType::kFloat32, row_number,
+                     std::as_writable_bytes(std::span(row)));
+    for (std::size_t i = 0; i < floats; ++i) sum[i] += row[i];
   }
   return sum;
 }
@@ -66,31 +80,15 @@ std::vector<base::StateArray> rest_state(const nn::Executor& executor,
 
 void restore_rest(const base::StateSource& source, const nn::Executor& executor,
                   GradientExchange& exchange, bool is_first) {
-  if (!exchange.keeps_rest()) return;
+  if (!exchange.keeps_rest() || !is_first) return;
   const nn::Parameters& parameters = executor.parameters();
   const auto& specs = executor.network().parameters();
   const bool has_rest = source.has(array_of(specs.front()));
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const auto id = static_cast<ParameterId>(i);
     std::vector<float> elements(static_cast<std::size_t>(parameters.count(id)));
-    if (has_rest) {
-      const std::string name = array_of(specs[i]);
-      const Shape shape = source.shape(name);
-      if (shape.empty() || shape != shape_of(specs[i], shape.front())) {
-        throw base::DataError(fmt::format("{}: is of shape [{}], expected [nodes, {}]", name,
-                                          fmt::join(shape, ", "), fmt::join(specs[i].shape, ", ")));
-      }
-      const bool is_same = shape.front() == exchange.nodes();
-      const bool takes = is_first && (is_same || exchange.node_index() == 0);
-      const auto floats = static_cast<std::size_t>(specs[i].count());
-      if (takes) {
-        parameters.from_plain(id,
-                              is_same ? sum_of_rows(source, name, exchange.node_index(), 1, floats)
-                                      : sum_of_rows(source, name, 0, shape.front(), floats),
-                              elements);
-      }
-    }
-    if (is_first) exchange.set_rest(parameters.first(id), elements);
+    if (has_rest) parameters.from_plain(id, rest_of(source, specs[i], exchange), elements);
+    exchange.set_rest(parameters.first(id), elements);
   }
 }
 

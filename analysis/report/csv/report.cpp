@@ -139,10 +139,8 @@ std::string transfers_csv(const Report& report) {
   std::string csv =
       csv_line({"log", "transfer", "count", "bytes", "in_flight_s", "exposed_s", "hidden_s"});
   for (const RunReport& run : report.runs) {
-    if (!run.trace || run.trace->step.transfers.empty()) continue;
-    std::vector<TracedTransfers> transfers = run.trace->step.transfers;
-    transfers.push_back(run.trace->step.all);
-    for (const TracedTransfers& one : transfers) {
+    if (!run.trace) continue;
+    for (const TracedTransfers& one : run.trace->step.transfers) {
       csv += csv_line({base::printable(run.name), base::printable(one.name), exact(one.count),
                        exact(one.bytes), exact(one.in_flight_s), exact(one.exposed_s),
                        exact(one.hidden_s())});

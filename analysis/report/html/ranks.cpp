@@ -162,15 +162,13 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
 void add_transfers(const RunReport& run, int number, ChartSections& sections) {
   const TracedStep& step = run.trace->step;
   if (step.transfers.empty()) return;
-  std::vector<TracedTransfers> shown = step.transfers;
-  shown.push_back(step.all);
   Json labels = Json::array(), exposed = Json::array(), hidden = Json::array();
   FigureTable table("Transfers of a traced step: " + definition_of("transfers"));
   table.column("transfer", Kind::kText);
   for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
     table.column(heading, Kind::kNumber);
   }
-  for (const TracedTransfers& one : shown) {
+  for (const TracedTransfers& one : step.transfers) {
     labels.push_back(base::printable(one.name));
     exposed.push_back(charted(one.exposed_s));
     hidden.push_back(charted(one.hidden_s()));

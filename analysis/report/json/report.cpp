@@ -168,16 +168,14 @@ Json trace_json(const RunTrace& trace) {
   for (const auto& [name, seconds] : trace.layers) layers[base::printable(name)] = seconds;
   const TracedStep& step = trace.step;
   Json transfers = Json::array();
-  const auto add = [&](const TracedTransfers& one) {
+  for (const TracedTransfers& one : step.transfers) {
     transfers.push_back({{"name", base::printable(one.name)},
                          {"count", one.count},
                          {"bytes", one.bytes},
                          {"in_flight_s", one.in_flight_s},
                          {"exposed_s", one.exposed_s},
                          {"hidden_s", one.hidden_s()}});
-  };
-  for (const TracedTransfers& one : step.transfers) add(one);
-  if (!step.transfers.empty()) add(step.all);
+  }
   return {{"layers_s", std::move(layers)},
           {"traced_step_s", step.seconds},
           {"compute_s", step.compute_s()},

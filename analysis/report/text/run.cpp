@@ -146,13 +146,11 @@ void write_traced_step(TextPage& page, const TracedStep& step) {
   for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
     table.add_column(heading, Align::kRight);
   }
-  const auto add = [&](const TracedTransfers& one) {
+  for (const TracedTransfers& one : step.transfers) {
     table.add_row({base::printable(one.name), short_number(one.count),
                    fmt::format("{:.3f}", one.megabytes()), ms(one.in_flight_s), ms(one.exposed_s),
                    ms(one.hidden_s())});
-  };
-  for (const TracedTransfers& one : step.transfers) add(one);
-  add(step.all);
+  }
   page.table(table);
 }
 
