@@ -53,7 +53,8 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
       {"transfers",
        "messages of a traced step by name, means over steps and ranks: in_flight_s with at least "
        "one under way, exposed_s the part of it that training spends in communication, hidden_s "
-       "the part behind work; bytes that a rank sends. \"all\" counts each moment once"},
+       "the part behind work, isolated_s what they take alone, measured after training (null: not "
+       "measured); bytes that a rank sends. \"all\" counts each moment once"},
       {"stragglers", straggler_definition()},
       {"slow_exchange", slow_exchange_definition()},
       {"staged_sets",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 
 namespace analysis {
@@ -20,15 +21,23 @@ void add(const TracedTransfers& one, double steps, TracedTransfers& sum) {
   sum.bytes += one.bytes / steps;
   sum.in_flight_s += one.in_flight_s / steps;
   sum.exposed_s += one.exposed_s / steps;
+  sum.isolated_s += one.isolated_s / steps;
 }
 
 void divide(TracedTransfers& sum, double ranks) {
-  for (double* const value : {&sum.count, &sum.bytes, &sum.in_flight_s, &sum.exposed_s}) {
+  for (double* const value :
+       {&sum.count, &sum.bytes, &sum.in_flight_s, &sum.exposed_s, &sum.isolated_s}) {
     *value /= ranks;
   }
 }
 
 }  // namespace
+
+TracedTransfers TraceEntries::not_measured() {
+  TracedTransfers one;
+  one.isolated_s = std::numeric_limits<double>::quiet_NaN();
+  return one;
+}
 
 bool TraceEntries::is_in_transfer(int depth) const {
   if (!is_in_rank()) return false;
@@ -51,7 +60,8 @@ void TraceEntries::number(double value, int depth) {
               : std::map<std::string, double*>{{"count", &one_.count},
                                                {"bytes", &one_.bytes},
                                                {"in_flight_s", &one_.in_flight_s},
-                                               {"exposed_s", &one_.exposed_s}};
+                                               {"exposed_s", &one_.exposed_s},
+                                               {"isolated_s", &one_.isolated_s}};
   const auto place = places.find(key);
   if (place == places.end()) return;
   if (!(value >= 0.0 && value <= kMost) && problem_.empty()) {
@@ -69,7 +79,7 @@ void TraceEntries::end_object(int depth) {
   if (is_in_transfer(depth)) {
     if (depth == kTransfer) rank_.transfers.push_back(one_);
     if (depth == kAllTransfers) rank_.all = one_;
-    one_ = {};
+    one_ = not_measured();
   } else if (depth == kRank && is_in_rank()) {
     add_rank();
     rank_ = {};

@@ -15,6 +15,7 @@ struct TracedTransfers {
   double count = 0.0, bytes = 0.0;
   double in_flight_s = 0.0;  ///< with at least one under way
   double exposed_s = 0.0;    ///< the part of it that training spent in communication
+  double isolated_s = 0.0;   ///< they take alone; NaN: not measured on all ranks
   double hidden_s() const { return in_flight_s - exposed_s; }
   double megabytes() const { return 1e-6 * bytes; }
 };
@@ -50,10 +51,11 @@ class TraceEntries {
   };
   bool is_in_rank() const { return keys_[1] == "otherData" && keys_[2] == "ranks"; }
   bool is_in_transfer(int depth) const;
+  static TracedTransfers not_measured();
   void add_rank();
 
   std::array<std::string, kDeepest + 1> keys_;  ///< the last key at each depth
-  TracedTransfers one_;
+  TracedTransfers one_ = not_measured();
   Rank rank_;
   TracedStep sums_;  ///< without "all"
   TracedTransfers all_;

@@ -318,6 +318,10 @@ void RecordedRun::write_results(const RunOutcome& outcome) {
     if (writer != nullptr) writer->finish();
   }
   if (!trace_) return;
+  // A run that is told to stop may have little time left.
+  if (outcome.status != RunStatus::kStopped && outcome.status != RunStatus::kDiverged) {
+    trace_->time_exchanges(*workload_, telemetry_);
+  }
   traced_ = trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "runner/agreed_error.h"
 #include "runner/votes.h"
@@ -14,9 +13,6 @@ namespace {
 
 using telemetry::Scope;
 using telemetry::Subsystem;
-
-/// Approximate interval at which ranks agree whether to go on.
-constexpr double kAgreeEveryNs = 1e9;
 
 }  // namespace
 
@@ -74,7 +70,7 @@ bool RunControl::goes_on(bool finite, double ns_per_step) {
                           !broken.empty(), !run_.log.problem().empty()});
   checkpoint_wanted_ = checkpoint_wanted_ || votes.wants_checkpoint;
   if (votes.ns_per_step > 0) {
-    steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / votes.ns_per_step));
+    steps_at_once_ = steps_until_votes(votes.ns_per_step, doors.topology.node_count > 1);
   }
   if (!votes.is_finite) {
     return run_.end(RunStatus::kDiverged,

@@ -26,12 +26,25 @@ RunTrace::RunTrace(const telemetry::StepRange& steps, const Communicator& world,
       topology_(topology),
       clock_(clock),
       trace_(steps),
+      alone_({1, 1}, 0),
       start_(measure_clock_offset(world, topology, clock)) {}
+
+void RunTrace::time_exchanges(Workload& workload, telemetry::Telemetry& telemetry) {
+  constexpr int kRepetitions = 3;
+  telemetry.trace_to(alone_);
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    world_.barrier();
+    alone_.begin_step(1, telemetry.now_ns());
+    workload.exchange_alone();
+    alone_.end_step(telemetry.now_ns());
+  }
+}
 
 TraceSummary RunTrace::write(const std::string& path, const std::string& workload,
                              const telemetry::RankIdentity& identity) {
   const telemetry::ClockOffset end = measure_clock_offset(world_, topology_, clock_);
-  const telemetry::RankTrace mine{identity, trace_, {start_, end}};
+  telemetry::RankTrace mine{identity, trace_, {start_, end}};
+  mine.alone = &alone_;
   const std::int64_t origin_ns = world_.allreduce_min(first_begin(mine));
   if (world_.rank() != 0) {
     telemetry::trace_texts(mine, origin_ns,

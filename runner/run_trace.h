@@ -8,6 +8,7 @@
 #include "runner/telemetry/report_file.h"
 #include "runner/telemetry/trace.h"
 #include "runner/telemetry/trace_file.h"
+#include "runner/workload.h"
 
 namespace runner {
 
@@ -26,6 +27,9 @@ class RunTrace {
            const base::Clock& clock);
   /// Pass it to the run's telemetry.
   telemetry::Trace& trace() { return trace_; }
+  /// Collective. After training, measures what the exchanges of a step take alone; `telemetry` must
+  /// not be needed any more.
+  void time_exchanges(Workload& workload, telemetry::Telemetry& telemetry);
   /// Collective. Rank 0 writes the file at `path` (ignored on other ranks), with one rank's part in
   /// memory at a time, and throws SystemError if it cannot be written.
   TraceSummary write(const std::string& path, const std::string& workload,
@@ -35,7 +39,7 @@ class RunTrace {
   const Communicator& world_;
   const Topology& topology_;
   const base::Clock& clock_;
-  telemetry::Trace trace_;
+  telemetry::Trace trace_, alone_;
   telemetry::ClockOffset start_;
 };
 

@@ -1,11 +1,23 @@
 // Votes by one integer sum, which does not depend on the order of ranks.
 #include "runner/votes.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
 namespace runner {
+
+std::int64_t steps_until_votes(double ns_per_step, bool is_between_nodes) {
+  constexpr double kSecond = 1e9, kLongest = 10.0 * kSecond;
+  constexpr std::int64_t kFew = 8;
+  std::int64_t steps = std::llround(kSecond / ns_per_step);
+  if (is_between_nodes) {
+    steps = std::max(steps, std::min(kFew, static_cast<std::int64_t>(kLongest / ns_per_step)));
+  }
+  return std::max<std::int64_t>(1, steps);
+}
 
 Votes agree(const Communicator& world, const Votes& mine) {
   constexpr std::size_t kNotFinite = 0, kCheckpoint = 1, kNs = 2, kRule = 3, kLog = 4, kSignals = 5;

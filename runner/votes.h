@@ -1,6 +1,8 @@
 // What ranks agree on between two training steps: to go on, to stop, or to save.
 #pragma once
 
+#include <cstdint>
+
 #include "runner/communicator.h"
 #include "runner/stop_signals.h"
 
@@ -14,6 +16,11 @@ struct Votes {
   bool breaks_a_rule = false;     ///< the log of a strict run breaks a rule; rank 0 decides
   bool lacks_records = false;     ///< the log cannot be written; rank 0 knows
 };
+
+/// Steps until ranks agree again: of a second together, and at least one. Between nodes, votes wait
+/// behind gradients that are under way; so there it is up to eight steps if these take less than
+/// ten seconds.
+std::int64_t steps_until_votes(double ns_per_step, bool is_between_nodes);
 
 /// Collective. Returns the same votes on every rank, so that all decide alike.
 Votes agree(const Communicator& world, const Votes& mine);

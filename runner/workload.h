@@ -121,15 +121,15 @@ struct Surroundings {
   int threads = 1;  ///< compute threads of this rank
 };
 
-/// One benchmark. Every call is collective. No call prints; time is measured only by the Telemetry
-/// scopes that the workload was given. Order: initialize, [load_weights or restore], stage, then
-/// train and evaluate.
 /// When copying that goes on while training ends.
 enum class StagingEnd {
   kWhenCopied,  ///< of itself, when all ranks have copied what they could
   kNow          ///< even if it leaves samples uncopied
 };
 
+/// One benchmark. Every call is collective. No call prints; time is measured only by the Telemetry
+/// scopes that the workload was given. Order: initialize, [load_weights or restore], stage, then
+/// train and evaluate.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -153,6 +153,9 @@ class Workload {
   virtual nlohmann::json finish_staging(StagingEnd /*end*/) { return nullptr; }
   /// Runs `steps` training steps, each between begin_step() and end_step() of the telemetry.
   virtual TrainResult train(std::int64_t steps) = 0;
+  /// Performs the exchanges of a training step one after the other, without computing: those that
+  /// training can start and wait for. Only this and clean_up() may follow.
+  virtual void exchange_alone() {}
   /// Quality on the whole validation set; the same on every rank.
   virtual double evaluate(OutputSink* outputs) = 0;
   /// Writes model parameters and statistics under the reference model's names, fp32 row-major. Only

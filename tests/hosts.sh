@@ -7,6 +7,8 @@
 #   hosts.sh --probe                 whether this machine can do that, and if not, why
 #   hosts.sh --probe-server          the same with SERVED
 #
+# STALL=SECONDS:FILE in the environment: once FILE exists, nothing passes host2's link for so long; connections stay.
+#
 # Folders, from the environment:
 #   SERVED=FOLDER    the hosts read it from a server of its own, with such a link: a network file system (sshfs without
 #                    ssh; packages sshfs, openssh-sftp-server and socat). SERVER_RATE limits its link in place of RATE
@@ -42,6 +44,15 @@ lay_link() {
   for end in "$inside tc qdisc add dev net0" "$in_switch tc qdisc add dev port$host"; do
     $end root tbf rate "$limit" burst 256kb latency 100ms
   done
+}
+
+# SECONDS:FILE: as STALL.
+stall_link() {
+  local in_switch="nsenter -t ${holders[0]} --net"
+  until [[ -e ${1#*:} ]]; do sleep 0.02; done
+  $in_switch ip link set port2 nomaster
+  sleep "${1%%:*}"
+  $in_switch ip link set port2 master switch
 }
 
 # NUMBER PROCESS: what that host sees in FOLDERs of its own.
@@ -86,6 +97,10 @@ lay_network() {
     lay_link "host$host" "$host" "${holders[-1]}" "$rate"
   done
   host_processes=("${holders[@]:1}")
+  if [[ -n ${STALL-} ]]; then
+    stall_link "$STALL" &
+    others+=($!)
+  fi
   if [[ -n ${SERVED-} ]]; then
     hold_namespaces
     lay_link $server 250 "${holders[-1]}" "${SERVER_RATE:-$rate}"

@@ -72,7 +72,7 @@ void take_row(const json& row, const std::string& place, ExchangeResult& result)
   }
   for (const char* const side : kSides) {
     const json& found = member(row, side);
-    if (found.is_null()) continue;  // training has no such exchange
+    if (found.is_null()) continue;  // of earlier versions: training had no such exchange
     ExchangeKey key{operation.get<std::string>(), bytes.get<std::int64_t>(), side};
     auto times = times_of(found, result.name, place + "/" + side);
     if (!result.rows.emplace(std::move(key), std::move(times)).second) {

@@ -64,6 +64,7 @@ inline constexpr char kDecayBoundaryEpochs[] = "opt_learning_rate_decay_boundary
 inline constexpr char kDecayFactor[] = "opt_learning_rate_decay_factor";
 /// A key of this project: how gradients travel between nodes if not in full, "top_k 0.01 with error
 /// feedback".
+inline constexpr char kTablesLearningRate[] = "tables_learning_rate";
 inline constexpr char kGradientsBetweenNodes[] = "gradients_between_nodes";
 /// A key of this project: the number of parts along depth and height into which ranks split a
 /// sample.

@@ -103,6 +103,16 @@ Json times_json(const TransferTimes& times) {
           {"hidden_s", seconds_of(times.hidden_ns())}};
 }
 
+/// Seconds that the transfers of as many steps take alone; null if they were not measured.
+Json isolated_s(const RankTrace& rank, const TransferTimes& times) {
+  const Trace* const alone = rank.alone;
+  if (alone == nullptr || alone->traced_steps() == 0) return {};
+  const auto found = std::ranges::find(alone->transfers(), times.name, &TransferTimes::name);
+  if (found == alone->transfers().end()) return {};
+  return seconds_of(found->in_flight_ns) / static_cast<double>(alone->traced_steps()) *
+         static_cast<double>(rank.trace.traced_steps());
+}
+
 Json offset_json(const ClockOffset& offset) {
   return {{"offset_s", seconds_of(offset.offset_ns)},
           {"uncertainty_s", seconds_of(offset.uncertainty_ns)}};
@@ -127,6 +137,10 @@ Json trace_definitions() {
        "until its end was noticed"},
       {"exposed_s", "the part of in_flight_s that training spent in communication"},
       {"hidden_s", "the rest of in_flight_s, behind work"},
+      {"isolated_s",
+       "seconds that the transfers of as many steps take when ranks do nothing else, measured "
+       "after "
+       "training; null where that is not measured"},
       {"transfers", "by name; those with names of MPI are calls that wait for their end"},
       {"all_transfers", "transfers of all names together, each moment counted once"},
       {"events", "events of the rank in this file"},
@@ -139,7 +153,10 @@ Json trace_definitions() {
 Json trace_entry(const RankTrace& rank) {
   const Trace& trace = rank.trace;
   Json transfers = Json::array();
-  for (const TransferTimes& times : trace.transfers()) transfers.push_back(times_json(times));
+  for (const TransferTimes& times : trace.transfers()) {
+    transfers.push_back(times_json(times));
+    transfers.back()["isolated_s"] = isolated_s(rank, times);
+  }
   return {{"rank", rank.identity.rank},
           {"host", rank.identity.host},
           {"node", rank.identity.node},

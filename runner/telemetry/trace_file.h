@@ -28,6 +28,7 @@ struct RankTrace {
   RankIdentity identity;
   const Trace& trace;
   ClockMap clock;                  ///< from the rank's clock to rank 0's
+  const Trace* alone = nullptr;    ///< of steps that do nothing but exchange; null: not measured
   std::vector<TraceEvent> events;  ///< of `trace`, collected once
 };
 

@@ -85,13 +85,13 @@ inline std::string trace_text() {
 {"rank":0,"steps":2,"steps_s":1.0,"exchange_s":0.4,"clock":{"drift":-1,"start":{"offset_s":-2}},
  "all_transfers":{"name":"all","count":6,"bytes":400,"in_flight_s":0.6,"exposed_s":0.2,"hidden_s":0.4},
  "transfers":[
-  {"name":"gradients","count":4,"bytes":300,"in_flight_s":0.5,"exposed_s":0.1,"hidden_s":0.4},
-  {"name":"ids","count":2,"bytes":100,"in_flight_s":0.2,"exposed_s":0.1,"hidden_s":0.1}]},
+  {"name":"gradients","count":4,"bytes":300,"in_flight_s":0.5,"exposed_s":0.1,"hidden_s":0.4,"isolated_s":0.3},
+  {"name":"ids","count":2,"bytes":100,"in_flight_s":0.2,"exposed_s":0.1,"hidden_s":0.1,"isolated_s":null}]},
 {"rank":1,"steps":4,"steps_s":2.8,"exchange_s":1.6,
  "all_transfers":{"name":"all","count":8,"bytes":600,"in_flight_s":1.2,"exposed_s":0.8,"hidden_s":0.4},
  "transfers":[
   {"name":"late","count":4,"bytes":0,"in_flight_s":0.4,"exposed_s":0.4,"hidden_s":0},
-  {"name":"gradients","count":4,"bytes":600,"in_flight_s":0.8,"exposed_s":0.4,"hidden_s":0.4}]}],
+  {"name":"gradients","count":4,"bytes":600,"in_flight_s":0.8,"exposed_s":0.4,"hidden_s":0.4,"isolated_s":0.8}]}],
  "definitions":{"steps":"training steps that were traced"}}})";
 }
 

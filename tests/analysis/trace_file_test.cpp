@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
+
 #include "analysis/golden.h"
 #include "runner/base/temporary_directory.h"
 
@@ -70,8 +72,10 @@ TEST(TraceSteps, AreMeansOverStepsAndRanks) {
   EXPECT_DOUBLE_EQ(gradients.in_flight_s, (0.25 + 0.2) / 2);
   EXPECT_DOUBLE_EQ(gradients.exposed_s, (0.05 + 0.1) / 2);
   EXPECT_DOUBLE_EQ(gradients.hidden_s(), 0.15);
+  EXPECT_DOUBLE_EQ(gradients.isolated_s, (0.15 + 0.2) / 2);
   EXPECT_EQ(trace.step.transfers[1].name, "ids");
   EXPECT_DOUBLE_EQ(trace.step.transfers[1].count, 0.5) << "none of the second rank";
+  EXPECT_TRUE(std::isnan(trace.step.transfers[1].isolated_s)) << "not measured";
   EXPECT_EQ(trace.step.transfers[2].name, "late");
   EXPECT_DOUBLE_EQ(trace.step.transfers[3].in_flight_s, (0.3 + 0.3) / 2);
 }

@@ -120,6 +120,8 @@ void Job::launch_by(const std::string& before, const std::string& options) {
 
 fs::path Job::log_path() const { return folder() / "results/box/resnet50/result_1.txt"; }
 
+fs::path Job::weights_path() const { return folder() / "results/box/resnet50/result_1.weights.h5"; }
+
 std::string Job::command() const {
   std::string options = options_;
   for (const auto& [name, value] : environment_)

@@ -57,6 +57,7 @@ class Job {
   std::map<std::string, double> injected() const;
   const std::filesystem::path& folder() const { return directory_.path(); }
   std::filesystem::path log_path() const;
+  std::filesystem::path weights_path() const;
 
  private:
   std::string command() const;

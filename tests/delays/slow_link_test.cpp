@@ -1,4 +1,5 @@
 // Two hosts with a slow link: both ranks' exchange grows to the time that the link's rate implies.
+// Two hosts whose link stalls for some seconds: the run goes on as if it had not.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "job.h"
+#include "runner/base/input_file.h"
 
 namespace {
 
@@ -57,6 +59,39 @@ void expect_time_in_exchange_on_both_sides() {
   EXPECT_GT(exchange.bytes_per_s, 0.3 * bytes_per_s);
   EXPECT_LT(exchange.bytes_per_s, 1.1 * bytes_per_s);
   EXPECT_THAT(slow.text, HasSubstr("between 2 nodes (host1, host2)"));
+}
+
+void expect_a_stalled_link_to_be_waited_for() {
+  constexpr double kStalled_s = 5.0;
+  Job job;
+  job.set("/checkpoint", {{"every_steps", 5}, {"keep_last", 9}});
+  job.launch_by(fmt::format("{} 2 400mbit", HOSTS), outside::on_hosts(2));
+  const Ended usual = job.run();
+  ASSERT_THAT(usual.status, kTrained) << usual.err;
+  std::string problem;
+  const auto weights = base::read_text(job.weights_path().string(), problem);
+  ASSERT_TRUE(weights) << problem;
+  const auto after_5_steps =
+      job.log_path().parent_path() / "result_1.checkpoints/checkpoint_0001_step_5.h5";
+  job.launch_by(fmt::format("STALL={}:{} {} 2 400mbit", kStalled_s, after_5_steps.string(), HOSTS),
+                outside::on_hosts(2));
+  const Ended stalled = job.run();
+  ASSERT_THAT(stalled.status, kTrained) << stalled.err;
+  EXPECT_EQ(base::read_text(job.weights_path().string(), problem), weights) << "the same bits";
+  for (const int rank : {0, 1}) {
+    // TCP tries again after 0.2, 0.4, ... 3.2 s, so it may notice the link's return that much
+    // later.
+    const double more_s =
+        stalled.seconds(rank, Subsystem::kExchange) - usual.seconds(rank, Subsystem::kExchange);
+    EXPECT_GT(more_s, 0.6 * kStalled_s) << "rank " << rank;
+    EXPECT_LT(more_s, 3.0 * kStalled_s) << "rank " << rank;
+  }
+}
+
+TEST(StalledLink, IsWaitedForAndChangesNoBit) {
+  const std::string why = outside::why_no_hosts(HOSTS);
+  if (!why.empty()) GTEST_SKIP() << why;
+  delays::expect_in_one_of_three(expect_a_stalled_link_to_be_waited_for);
 }
 
 TEST(SlowLink, TakesItsTimeInExchangeOnBothSides) {

@@ -62,14 +62,13 @@ def run_traced(options, config):
     return json.loads(max(results.glob("*.trace.json"), key=lambda path: path.stat().st_mtime_ns).read_text())
 
 
-def step_s(trace):
-    """Seconds of each step on its slowest rank."""
-    slowest = {}
+def period_s(trace):
+    """Mean seconds from the beginning of a step to that of the next, on the slowest rank: what is between steps counts."""
+    begins = {}
     for event in trace["traceEvents"]:
         if event.get("cat") == "step":
-            step = event["args"]["step"]
-            slowest[step] = max(slowest.get(step, 0.0), event["dur"] * 1e-6)
-    return list(slowest.values())
+            begins.setdefault(event["pid"], []).append(event["ts"] * 1e-6)
+    return max((max(of_rank) - min(of_rank)) / (len(of_rank) - 1) for of_rank in begins.values())
 
 
 def times_of(trace, names):

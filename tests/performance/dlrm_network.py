@@ -3,10 +3,10 @@
 The hosts are network namespaces of this machine, joined by a switch whose links have a limited rate in both directions
 (tests/hosts.sh). A small DLRM trains on them, one rank on each, with every variant of `embeddings.alltoall` and every
 `embeddings.payload` in turn, so that slow phases of the machine affect all. Figures come from traces of all steps but
-the first. The time of a step is that of its slowest rank. Of the time during which transfers are in flight, the part
-that training spends in communication is exposed, the rest hidden; both are means over the ranks. Asserts only that the
-bytes sent equal a formula, and that the hosts' clocks agree. All hosts share this machine's cores, so computation is
-slower than on real hosts, and hides more. Needs root. At the default size it takes about two minutes on two cores:
+the first. The time of a step goes to the beginning of the next, on the slowest rank. Of the time during which transfers
+are in flight, the part that training spends in communication is exposed, the rest hidden; both are means over the ranks.
+Asserts only that the bytes sent equal a formula, and that the hosts' clocks agree. All hosts share this machine's cores,
+so computation is slower than on real hosts, and hides more. Needs root. At the default size it takes about two minutes on two cores:
 
     python3 tests/performance/dlrm_network.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/network.json
 
@@ -24,8 +24,8 @@ import sys
 import tempfile
 
 from beside_pytorch import machine_of, whole_number, write_report
-from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, require_namespaces, run_traced,
-                           step_s, times_of)
+from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, period_s, require_namespaces,
+                           run_traced, times_of)
 from run_check import call
 
 VARIANTS = ("alltoall", "scatter", "scatter_list")
@@ -40,7 +40,7 @@ def parse_arguments():
     add_options(parser, "1gbit")
     parser.add_argument("--batch", type=whole_number(2), default=2048, help="samples of a step on all hosts")
     parser.add_argument("--width", type=whole_number(1), default=64, help="numbers in a row of a table")
-    parser.add_argument("--steps", type=whole_number(2), default=12, help="of a run; the first one is not counted")
+    parser.add_argument("--steps", type=whole_number(3), default=12, help="of a run; the first one is not counted")
     parser.add_argument("--repetitions", type=whole_number(1), default=5, help="runs of each variant and payload")
     options = parse_options(parser)
     if options.batch % options.hosts != 0:
@@ -84,7 +84,7 @@ def summary(traces, expected):
     def median(values):
         return statistics.median(list(values))
 
-    steps = [median(step_s(trace)) for trace in traces]
+    steps = [period_s(trace) for trace in traces]
     sent = bytes_of(traces[0])
     result = {"step_s": {"median": median(steps), "min": min(steps), "max": max(steps), "repetitions": steps}}
     for key, names in (("all_transfers", ()), ("embeddings", EXCHANGED)):
@@ -95,11 +95,13 @@ def summary(traces, expected):
     return result
 
 
-def check_bytes(name, traces, expected):
+def check_bytes(options, name, traces, expected):
     for trace in traces:
         sent = bytes_of(trace)
         for what, count in expected.items():
-            if sent.get(what) != count:
+            # The ids of a step may travel in the one before, and so begin one step more or less.
+            slack = count / (options.steps - 1) if what == "ids" else 0
+            if abs(sent.get(what, 0) - count) > slack:
                 sys.exit(f"{name}: expected {count} bytes of {what} in a step, sent {sent.get(what)}")
 
 
@@ -134,7 +136,7 @@ def main():
         telemetry = next((folder / "results/here/dlrm").glob("*.telemetry.json"))
         provenance = json.loads(telemetry.read_text())["provenance"]
     for what in configs:
-        check_bytes(what, traces[what], expected[what])
+        check_bytes(options, what, traces[what], expected[what])
         check_clocks(what, traces[what])
     figures = {what: summary(traces[what], expected[what]) for what in configs}
     ranked = sorted(figures.items(), key=lambda item: item[1]["step_s"]["median"])

@@ -147,7 +147,9 @@ class Settings {
         telemetry_(clock_),
         exchange_(node, node, telemetry_, shared_->blocks_of_all()) {
     // The division is that of training (parallel::DataParallel::initialize()).
-    split_.prepare({shared_, [this](std::int64_t offset) { return exchange_.is_mine(offset); },
+    split_.prepare({shared_,
+                    [this](std::int64_t offset) { return exchange_.is_mine(offset); },
+                    {},
                     [&node](std::span<double> parts) { node.allreduce_sum(parts); }});
     whole_.prepare({});
   }

@@ -1,13 +1,15 @@
-"""Measures what `training.late_update` saves between hosts: the wait until the next forward pass begins, and the step.
+"""Measures what `training.late_update` and `training.divided_update` save between hosts: the wait until the next forward
+pass begins, the step, and memory.
 
 The hosts are network namespaces of this machine, joined by a switch whose links have a limited rate in both directions
-(tests/hosts.sh). ResNet-50 trains on them, one rank on each, with and without `training.late_update` in turns, so that
-slow phases of the machine affect both. Figures come from traces of all steps but the first: the time of a step, that of
-its slowest rank; the wait, from the end of a backward pass to the first layer of the next forward pass; and the seconds
-of a step that training spent in communication, the mean over the ranks. At the rate that suits the machine, the sums
-take about as long as the backward pass. All hosts share this machine's cores, which also carry the links. Asserts only
-that both send the same bytes, end with the same weights, and that the hosts' clocks agree. Needs root. At the default
-size it takes two and a half minutes on two cores:
+(tests/hosts.sh). ResNet-50 trains on them, one rank on each, with updates at once, late ones, and late ones that hosts
+divide, in turns, so that slow phases of the machine affect all. Figures come from traces of all steps but the first: the
+time from the beginning of a step to that of the next, on the slowest rank; the wait, from the end of a backward pass to the first layer of the next forward
+pass; the seconds of a step that training spent in communication, the mean over the ranks; and the peak memory of the
+largest rank. At the rate that suits the machine, the sums take about as long as the backward pass. All hosts share this
+machine's cores, which also carry the links. Asserts only that all send the same bytes (1 % for pieces that are too small
+for a ring), that all of two hosts end with the same weights, late ones on any number, and that the hosts' clocks agree.
+Needs root. At the default size it takes six minutes on two cores:
 
     python3 tests/performance/late_update.py build/release/trainmark --rate 300mbit --output /tmp/late_update.json
 
@@ -24,11 +26,12 @@ import sys
 import tempfile
 
 from beside_pytorch import machine_of, whole_number, write_report
-from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, require_namespaces, run_traced,
-                           step_s)
+from between_hosts import (add_options, bytes_of, check_clocks, on_hosts, parse_options, period_s, require_namespaces,
+                           run_traced)
 from run_check import call
 
-NAMES = {True: "late", False: "at once"}
+VARIANTS = {"at once": {"late_update": False}, "late": {"late_update": True},
+            "divided": {"late_update": True, "divided_update": True}}
 CLASSES = 8
 BN_GROUP = 8
 SETTINGS = ("hosts", "rate", "batch", "width", "steps", "repetitions", "threads")
@@ -39,7 +42,7 @@ def parse_arguments():
     add_options(parser, "300mbit")
     parser.add_argument("--batch", type=whole_number(2), default=1024, help="images of a step on all hosts")
     parser.add_argument("--width", type=whole_number(16), default=64, help="channels of the first convolution")
-    parser.add_argument("--steps", type=whole_number(3), default=4, help="of a run; the first one is not counted")
+    parser.add_argument("--steps", type=whole_number(3), default=8, help="of a run; the first one is not counted")
     parser.add_argument("--repetitions", type=whole_number(1), default=3, help="runs of each")
     options = parse_options(parser)
     if options.batch % BN_GROUP != 0:
@@ -47,20 +50,20 @@ def parse_arguments():
     return options
 
 
-def write_config(options, folder, is_late):
+def write_config(options, folder, variant):
     config = {"workload": "resnet50", "epochs": 1, "seed": 1, "threads": options.threads, "clear_caches": "never",
               "evaluation": {"per_epoch": 1},
               # A target that is reached: Open MPI takes seconds to end a job on several hosts with another exit code.
               "target": {"quality": 0.0001},
-              "results": {"directory": str(folder / f"results_{NAMES[is_late]}"), "system": "here"},
+              "results": {"directory": str(folder / variant), "system": "here"},
               "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation"),
                           "preprocess": "cifar"},
               "staging": {"mode": "stream"},
               "model": {"image_size": 32, "classes": CLASSES, "width": options.width},
-              "training": {"global_batch_size": options.batch, "bn_group_samples": BN_GROUP, "late_update": is_late},
+              "training": {"global_batch_size": options.batch, "bn_group_samples": BN_GROUP, **VARIANTS[variant]},
               "optimizer": {"name": "sgd", "momentum": 0.9},
               "schedule": {"name": "constant", "learning_rate": 0.01}}
-    path = folder / f"{NAMES[is_late].replace(' ', '_')}.json"
+    path = folder / f"{variant.replace(' ', '_')}.json"
     path.write_text(json.dumps(config))
     return path
 
@@ -83,57 +86,78 @@ def waits_s(trace):
 
 
 def summary(traces):
-    steps = [statistics.median(step_s(trace)) for trace in traces]
+    steps = [period_s(trace) for trace in traces]
     waits = [statistics.median(waits_s(trace)) for trace in traces]
     exchange = [statistics.mean(rank["exchange_s"] / rank["steps"] for rank in trace["otherData"]["ranks"])
                 for trace in traces]
     return {"step_s": steps, "wait_s": waits, "exchange_s": exchange, "bytes_sent": sum(bytes_of(traces[0]).values())}
 
 
-def weights_of(folder, is_late):
-    """Bytes of the first run's file of weights."""
-    return (folder / f"results_{NAMES[is_late]}/here/resnet50/result_1.weights.h5").read_bytes()
+def results_of(folder, variant):
+    return folder / variant / "here/resnet50"
+
+
+def peak_bytes(folder, variant):
+    """Of the largest rank, by run."""
+    reports = [json.loads(path.read_text()) for path in sorted(results_of(folder, variant).glob("*.telemetry.json"))]
+    return [max(rank["peak_rss_bytes"] for rank in report["ranks"]) for report in reports]
+
+
+def check_weights(options, folder):
+    """Compares the files of weights of the first runs."""
+    weights = {variant: (results_of(folder, variant) / "result_1.weights.h5").read_bytes() for variant in VARIANTS}
+    for variant, one in weights.items():
+        # Hosts that divide updates add up in the order of hosts, not round a ring: of two hosts the same.
+        if one != weights["at once"] and (variant != "divided" or options.hosts == 2):
+            sys.exit(f"{variant}: expected the same weights as from updates at once")
+
+
+def check_bytes(figures):
+    expected = figures["at once"]["bytes_sent"]
+    for variant, one in figures.items():
+        if abs(one["bytes_sent"] / expected - 1.0) > (0.01 if variant == "divided" else 0.0):
+            sys.exit(f"{variant}: expected {expected} bytes a step as with updates at once, sent {one['bytes_sent']}")
 
 
 def show(figures):
-    print(f"{'update':<9}{'step s':>9}{'(range)':>18}{'wait s':>9}{'exchange s':>12}{'MB sent':>9}")
-    for is_late, one in figures.items():
-        medians = [statistics.median(one[key]) for key in ("step_s", "wait_s", "exchange_s")]
+    print(f"{'update':<9}{'step s':>9}{'(range)':>18}{'wait s':>9}{'exchange s':>12}{'MB sent':>9}{'peak MB':>9}")
+    for variant, one in figures.items():
+        medians = [statistics.median(one[key]) for key in ("step_s", "wait_s", "exchange_s", "peak_bytes")]
         spread = f"({min(one['step_s']):.3f} to {max(one['step_s']):.3f})"
-        print(f"{NAMES[is_late]:<9}{medians[0]:>9.3f}{spread:>18}{medians[1]:>9.3f}{medians[2]:>12.3f}"
-              f"{one['bytes_sent'] / 1e6:>9.2f}")
-    at_once, late = (figures[is_late] for is_late in (False, True))
-    for key, what in (("step_s", "step"), ("wait_s", "wait"), ("exchange_s", "exchange")):
-        print(f"{what}: {statistics.median(at_once[key]) / statistics.median(late[key]):.2f} times shorter")
+        print(f"{variant:<9}{medians[0]:>9.3f}{spread:>18}{medians[1]:>9.3f}{medians[2]:>12.3f}"
+              f"{one['bytes_sent'] / 1e6:>9.2f}{medians[3] / 1e6:>9.1f}")
+    for variant in ("late", "divided"):
+        for key, what in (("step_s", "step"), ("wait_s", "wait"), ("exchange_s", "exchange")):
+            gain = statistics.median(figures["at once"][key]) / statistics.median(figures[variant][key])
+            print(f"{variant}: {what} {gain:.2f} times shorter")
 
 
 def main():
     options = parse_arguments()
     require_namespaces()
     busy = os.getloadavg()[0]
-    traces = {False: [], True: []}
+    traces = {variant: [] for variant in VARIANTS}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         call([options.program, "generate", "resnet50", folder / "data", "--classes", CLASSES, "--validation-per-class", 16,
               "--train-per-class", options.batch * options.steps // CLASSES])
-        configs = {is_late: write_config(options, folder, is_late) for is_late in traces}
+        configs = {variant: write_config(options, folder, variant) for variant in VARIANTS}
         for _ in range(options.repetitions):
-            for is_late, config in configs.items():
-                traces[is_late].append(run_traced(options, config))
-        telemetry = next((folder / "results_late/here/resnet50").glob("*.telemetry.json"))
+            for variant, config in configs.items():
+                traces[variant].append(run_traced(options, config))
+        telemetry = next(results_of(folder, "late").glob("*.telemetry.json"))
         provenance = json.loads(telemetry.read_text())["provenance"]
-        if weights_of(folder, True) != weights_of(folder, False):
-            sys.exit("expected the same weights from late updates as from others")
-    for is_late, found in traces.items():
-        check_clocks(NAMES[is_late], found)
-    figures = {is_late: summary(found) for is_late, found in traces.items()}
-    if figures[True]["bytes_sent"] != figures[False]["bytes_sent"]:
-        sys.exit("expected the same bytes from late updates as from others")
+        check_weights(options, folder)
+        figures = {variant: dict(summary(found), peak_bytes=peak_bytes(folder, variant))
+                   for variant, found in traces.items()}
+    for variant, found in traces.items():
+        check_clocks(variant, found)
+    check_bytes(figures)
     show(figures)
     write_report(options, {
-        "what": "training steps of ResNet-50 on hosts of one machine, with late updates and without",
+        "what": "training steps of ResNet-50 on hosts of one machine, with updates at once, late, and late and divided",
         "settings": {name: getattr(options, name) for name in SETTINGS},
-        "figures": {NAMES[is_late]: one for is_late, one in figures.items()}, "load_before": busy,
+        "figures": figures, "load_before": busy,
         "machine": machine_of(provenance), "build": provenance["build"], "libraries": provenance["libraries"]})
 
 

@@ -8,6 +8,7 @@
 #include "runner/logged_keys.h"
 #include "runner/run_bench.h"
 #include "runner/stop_signals.h"
+#include "runner/votes.h"
 
 namespace runner {
 namespace {
@@ -20,6 +21,20 @@ using testing::Not;
 
 void append(logged_keys::Keys& keys, const logged_keys::Keys& more) {
   keys.insert(keys.end(), more.begin(), more.end());
+}
+
+TEST(StepsUntilVotes, AreThoseOfASecondOrBetweenNodesAFew) {
+  constexpr double kMs = 1e6;
+  struct Row {
+    double ns;
+    std::int64_t on_a_node, between_nodes;
+  };
+  for (const Row& row : {Row{1.0, 1'000'000'000, 1'000'000'000}, Row{10 * kMs, 100, 100},
+                         Row{200 * kMs, 5, 8}, Row{1200 * kMs, 1, 8}, Row{4000 * kMs, 1, 2},
+                         Row{6600 * kMs, 1, 1}, Row{60'000 * kMs, 1, 1}}) {
+    EXPECT_EQ(steps_until_votes(row.ns, false), row.on_a_node) << row.ns;
+    EXPECT_EQ(steps_until_votes(row.ns, true), row.between_nodes) << row.ns;
+  }
 }
 
 TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {

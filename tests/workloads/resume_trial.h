@@ -125,6 +125,43 @@ class ResumeTest : public Base {
       if (std::string(payload) == "int8") expect_kept_rests(config, in_pairs);
     }
   }
+  /// Whether nodes divide the optimizer's state, before it is saved and after it is resumed, shows
+  /// in no array.
+  void expect_divided_state(nlohmann::json config) const {
+    nlohmann::json divided = config;
+    divided["training"]["divided_update"] = true;
+    OwnTrial saved(world_, in_pairs(world_), divided), resumed(world_, in_pairs(world_), divided);
+    saved.workload().train(2);
+    save(saved);
+    std::int64_t bytes = 0;
+    for (const base::StateArray& array : saved.workload().state()) bytes += array.total_bytes();
+    EXPECT_EQ(saved.workload().state_bytes(), bytes);
+    const staging::CheckpointReader reader(world_, path());
+    resumed.workload().restore(reader, 2);
+    EXPECT_EQ(bits_of(resumed), bits_of(saved));
+    saved.workload().train(2);
+    resumed.workload().train(2);
+    EXPECT_EQ(bits_of(resumed), bits_of(saved));
+
+    OwnTrial whole(world_, in_pairs(world_), config);
+    whole.workload().restore(reader, 2);
+    int arrays = 0;
+    for (const base::StateArray& array : whole.workload().state()) {
+      if (array.holding != base::Holding::kEveryRank) continue;
+      std::vector<std::byte> scratch, of_file(static_cast<std::size_t>(array.total_bytes()));
+      const auto mine = array.bytes(scratch);
+      reader.read(array.name, array.element, array.shape, of_file);
+      EXPECT_TRUE(std::ranges::equal(mine, of_file)) << array.name;
+      arrays += array.name.starts_with("resume/momentum/") ? 1 : 0;
+    }
+    EXPECT_GT(arrays, 1);
+    save(whole);
+    OwnTrial again(world_, in_pairs(world_), divided);
+    const staging::CheckpointReader second(world_, path());
+    again.workload().restore(second, 2);
+    again.workload().train(2);
+    EXPECT_EQ(bits_of(again), bits_of(saved));
+  }
   /// On fewer nodes the first one has the sum of all rests.
   void expect_rests_of_fewer_nodes(nlohmann::json config) const {
     if (world_.size() < 3) return;

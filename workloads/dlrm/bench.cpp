@@ -1,11 +1,15 @@
 // Times training steps on random samples in memory.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "runner/base/cgroup.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
@@ -27,6 +31,7 @@ struct BenchOptions : parallel::TrainingOptions {
   std::string table_update;            ///< empty: nn::best_update()
   std::string table_storage;           ///< empty: f32 with f32, split_bf16 with bf16
   std::string alltoall = "alltoall";
+  std::int64_t max_rows = 0;  ///< of each table; 0: as the model has them
 };
 
 constexpr const char* kBench = "bench dlrm";
@@ -37,7 +42,6 @@ constexpr std::size_t kIdBatches = 8;
 
 struct NamedModel {
   const char* name;
-  const char* meaning;
   ModelConfig model;
 };
 
@@ -50,16 +54,29 @@ std::vector<NamedModel> models() {
   small.top = {1024, 1024, 1024, 1};
   small.tables.assign(8, 1'000'000);
   small.lookups = 50;
+  ModelConfig large;
+  large.dense_features = 2048;
+  large.embedding_width = 256;
+  large.bottom.assign(7, 2048);
+  large.bottom.push_back(256);
+  large.top.assign(15, 4096);
+  large.top.push_back(1);
+  large.tables.assign(64, 6'000'000);
+  large.lookups = 100;
   ModelConfig mini;
   mini.tables = parse_tables("capped:1000000");
-  return {{"small", "8 tables of a million rows, 50 lookups in each", small},
-          {"mlperf-mini", "the benchmark's, tables cut to a million rows", mini}};
+  return {{"small", small}, {"large", large}, {"mlperf-mini", mini}};
 }
 
 ModelConfig model_of(const BenchOptions& options) {
   std::string names;
   for (const NamedModel& one : models()) {
-    if (one.name == options.config) return one.model;
+    if (one.name == options.config) {
+      ModelConfig model = one.model;
+      if (options.max_rows == 0) return model;
+      for (std::int64_t& rows : model.tables) rows = std::min(rows, options.max_rows);
+      return model;
+    }
     names += std::string(names.empty() ? "" : ", ") + one.name;
   }
   throw base::ConfigError("bench dlrm: --config: expected one of " + names + ", got \"" +
@@ -70,9 +87,18 @@ nn::Precision precision_of(const BenchOptions& options) {
   return parallel::arithmetic_of(kBench, options).precision;
 }
 
-parallel::EmbeddingConfig embedding_config(const BenchOptions& options, const ModelConfig& model) {
+/// What each rank may take of its node's memory for tables, the same on all ranks.
+std::int64_t memory_share(const runner::Surroundings& around) {
+  std::int64_t bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+  bytes = std::min(bytes, base::cgroup_limits("/").memory_left_bytes.value_or(bytes));
+  return around.world.allreduce_min(bytes / around.topology.node.size());
+}
+
+parallel::EmbeddingConfig embedding_config(const BenchOptions& options, const ModelConfig& model,
+                                           const runner::Surroundings& around) {
   parallel::EmbeddingConfig config;
   config.tables = table_specs(model);
+  config.memory_limit_bytes = memory_share(around);
   if (!options.table_update.empty()) {
     config.update =
         parallel::named("bench dlrm: --table-update", options.table_update, nn::table_updates());
@@ -106,7 +132,7 @@ class Bench final : public parallel::BenchModel {
         around_(around),
         model_(model_of(options)),
         network_(build_network(model_)),
-        embeddings_(embedding_config(options, model_)),
+        embeddings_(embedding_config(options, model_, around)),
         trainer_(network_, parallel::training_of(kBench, options, around.world.size()), embeddings_,
                  around.world, around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({.momentum = 0.0})) {
@@ -130,6 +156,7 @@ class Bench final : public parallel::BenchModel {
   nlohmann::json facts(parallel::TrainingBench& bench) override {
     nlohmann::json facts = {
         {"config", options_.config},
+        {"rows", std::accumulate(model_.tables.begin(), model_.tables.end(), std::int64_t{0})},
         {"parameters", model_.parameter_count()},
         {"table_update", nn::to_string(table_update())},
         {"table_storage", nn::to_string(embeddings_.storage)},
@@ -140,10 +167,13 @@ class Bench final : public parallel::BenchModel {
   }
   double step() override {
     const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
-    const std::vector<std::int32_t>& ids = ids_[static_cast<std::size_t>(steps_++) % kIdBatches];
+    const auto ids_of = [this](std::int64_t step) -> parallel::HybridParallel::Ids {
+      return ids_[static_cast<std::size_t>(step) % kIdBatches];
+    };
+    const std::int64_t now = steps_++;
     double loss = 0.0;
     trainer_.step(
-        ids,
+        ids_of(now),
         [this](std::int64_t) {
           const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
           std::copy(dense_.begin(), dense_.end(), trainer_.executor().input().begin());
@@ -154,7 +184,7 @@ class Bench final : public parallel::BenchModel {
                                           executor.output_gradient())
                      .loss;
         },
-        *optimizer_, kLearningRate);
+        *optimizer_, kLearningRate, [&] { return ids_of(steps_); });
     return loss;
   }
 
@@ -184,7 +214,8 @@ class Bench final : public parallel::BenchModel {
   }
 
   static nlohmann::json definitions() {
-    return {{"table_update",
+    return {{"rows", "of all tables"},
+            {"table_update",
              "how threads share the update of tables; reference: one thread; race_free and sorted: "
              "a row belongs to one thread, and the bits are the same on any number of threads; "
              "locked and atomic: any thread adds to any row, with several threads in an order that "
@@ -210,8 +241,13 @@ class Bench final : public parallel::BenchModel {
 
 runner::Bench declare_bench(CLI::App& app) {
   const auto own = std::make_shared<BenchOptions>();
-  app.add_option("--config", own->config, "the model: small, or mlperf-mini")
+  app.add_option("--config", own->config,
+                 "the model: small and large of the paper on CPU clusters, or mlperf-mini, the "
+                 "benchmark's with tables of at most a million rows. The tables of large take 393 "
+                 "GB of all ranks, unless --max-rows cuts them")
       ->capture_default_str();
+  app.add_option("--max-rows", own->max_rows, "cuts each table to this many rows")
+      ->check(CLI::PositiveNumber);
   app.add_option("--table-update", own->table_update,
                  "how threads share the update of a table; without it as update rule, storage and "
                  "ids per bag have it. With locked and atomic and several threads two runs may end "

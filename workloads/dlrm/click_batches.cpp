@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runner/base/ceil_div.h"
@@ -53,6 +54,7 @@ ClickBatches::ClickBatches(Source source, std::int64_t places, std::int64_t firs
       range_of_(std::move(range_of)),
       batches_(staging::PrefetchQueue::places(source_.prefetch_batches)),
       records_(batches_.size()),
+      left_(last - first),
       queue_(1, source_.prefetch_batches, 1, first, last,
              [this](std::int64_t batch, std::int64_t, std::size_t place) { fill(batch, place); }) {}
 
@@ -67,7 +69,26 @@ void ClickBatches::fill(std::int64_t batch, std::size_t place) {
                          batches_[place]);
 }
 
-const dataset::ClickBatch& ClickBatches::next() { return batches_[queue_.next().place]; }
+const dataset::ClickBatch& ClickBatches::next() {
+  if (std::exchange(has_ahead_, false)) {
+    std::swap(current_, ahead_);
+  } else {
+    std::swap(current_, batches_[queue_.next().place]);
+    --left_;
+  }
+  return current_;
+}
+
+const dataset::ClickBatch* ClickBatches::ahead() {
+  if (!has_ahead_ && left_ > 0) {
+    const std::optional<staging::PrefetchQueue::Ready> ready = queue_.next_within(0.0);
+    if (!ready) return nullptr;
+    std::swap(ahead_, batches_[ready->place]);
+    --left_;
+    has_ahead_ = true;
+  }
+  return has_ahead_ ? &ahead_ : nullptr;
+}
 
 std::unique_ptr<ClickBatches> training_batches(const ClickBatches::Source& source,
                                                const ClickOrder& order, const nn::PassSlice& slice,

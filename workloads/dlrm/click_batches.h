@@ -42,8 +42,8 @@ class ClickOrder {
   std::uint64_t seed_;
 };
 
-/// Batches of `places` samples each, read and decoded ahead by a background thread. next() throws
-/// the errors of the batch that it would return.
+/// Batches of `places` samples each, read and decoded ahead by a background thread. next() and
+/// ahead() throw the errors of the batch that they would return.
 class ClickBatches {
  public:
   struct Source {
@@ -61,6 +61,9 @@ class ClickBatches {
   /// Waits for the next batch, which is valid until the next call. Places without a sample (in a
   /// short block) have the label -1. Throws Error(kInternal) after the last batch.
   const dataset::ClickBatch& next();
+  /// The batch that next() returns next, if it has been read; does not wait. Null if it has not,
+  /// or there is none. Leaves the one that next() returned last as it is.
+  const dataset::ClickBatch* ahead();
 
  private:
   void fill(std::int64_t batch, std::size_t place);
@@ -71,6 +74,9 @@ class ClickBatches {
   std::vector<dataset::ClickBatch> batches_;        ///< by place
   std::vector<std::vector<std::int32_t>> records_;  ///< by place: raw records
   dataset::ClickFile::LastPiece last_piece_;        ///< of the background thread
+  dataset::ClickBatch current_, ahead_;             ///< as next() and ahead() returned them
+  bool has_ahead_ = false;
+  std::int64_t left_;             ///< batches that have not been taken from the queue
   staging::PrefetchQueue queue_;  ///< last member: its thread must end before the buffers it fills
 };
 

@@ -66,6 +66,10 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
                             "how threads share an update; auto is deterministic and fast");
   config.epsilon =
       in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", nn::divisor_range());
+  config.learning_rate_factor = in.optional<double>(
+      "learning_rate_factor", config.learning_rate_factor,
+      "the tables' learning rate over that of the schedule, which is the layers'",
+      base::positive());
   config.alltoall = in.choice("alltoall", config.alltoall, parallel::alltoall_variants(),
                               "in how many operations outputs go to their samples");
   config.payload =

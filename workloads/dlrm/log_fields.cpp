@@ -7,15 +7,19 @@ namespace dlrm {
 
 namespace keys = mllog::keys;
 
-LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule tables,
+LogFields optimizer_log_fields(const nn::Hyperparameters& layers,
+                               const parallel::EmbeddingConfig& tables,
                                const nn::ScheduleConfig& schedule) {
-  const std::string& of_tables = nn::to_string(tables);
+  const std::string& of_tables = nn::to_string(tables.rule);
   const bool is_one = layers.name == of_tables;
-  const bool is_sgd = is_one && tables == nn::SparseRule::kSgd;
+  const bool is_sgd = is_one && tables.rule == nn::SparseRule::kSgd;
   LogFields fields = {
       {keys::kOptName, is_one ? layers.name : "layers: " + layers.name + ", tables: " + of_tables},
       {keys::kBaseLearningRate, schedule.peak},
       {keys::kWarmupSteps, schedule.warmup.length}};
+  if (tables.learning_rate_factor != 1.0) {
+    fields.emplace_back(keys::kTablesLearningRate, schedule.peak * tables.learning_rate_factor);
+  }
   if (is_sgd) fields.emplace_back(keys::kSgdBaseLearningRate, schedule.peak);
   if (schedule.decay.shape != nn::DecayShape::kDelayedPolynomial) return fields;
   fields.emplace_back(keys::kDecayStartSteps, schedule.decay.begin);
@@ -32,6 +36,7 @@ std::map<std::string, std::string> log_settings() {
   return {{keys::kOptName, "/optimizer/name"},
           {keys::kBaseLearningRate, "/schedule/learning_rate"},
           {keys::kSgdBaseLearningRate, "/optimizer/name"},  // logged only if all are SGD
+          {keys::kTablesLearningRate, "/embeddings/learning_rate_factor"},
           {keys::kWarmupSteps, "/schedule/warmup_steps"},
           {keys::kDecayStartSteps, "/schedule/name"},  // these, only for a delayed polynomial
           {keys::kSgdDecaySteps, "/schedule/name"},

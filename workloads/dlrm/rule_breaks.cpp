@@ -17,6 +17,12 @@ void compare_training(const Config& config, const nn::Hyperparameters& layers,
         fmt::format("/embeddings/optimizer: the closed division trains tables by sgd, got {}",
                     nn::to_string(config.embeddings.rule)));
   }
+  if (config.embeddings.learning_rate_factor != 1.0) {
+    breaks.push_back(
+        fmt::format("/embeddings/learning_rate_factor: the closed division trains tables and "
+                    "layers at one rate, got {}",
+                    config.embeddings.learning_rate_factor));
+  }
   if (layers.name != "sgd") {
     breaks.push_back(fmt::format(
         "/optimizer/name: the closed division trains layers by sgd, got {}", layers.name));

@@ -73,7 +73,7 @@ class Dlrm final : public parallel::TrainingWorkload {
        const runner::Surroundings& around);
 
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
-    return optimizer_log_fields(optimizer().hyperparameters(), config_.embeddings.rule, schedule());
+    return optimizer_log_fields(optimizer().hyperparameters(), config_.embeddings, schedule());
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
@@ -102,6 +102,7 @@ class Dlrm final : public parallel::TrainingWorkload {
   void update(double learning_rate, parallel::BatchSums& sums) override;
   double measure(runner::OutputSink* outputs) override;
   parallel::BatchSums learn();
+  parallel::HybridParallel::Ids next_ids() const;
   /// The next batch, or an empty one if this rank has no more.
   const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
   void send_outputs(runner::OutputSink* sink, std::int64_t round, const dataset::ClickBatch& batch);
@@ -115,6 +116,7 @@ class Dlrm final : public parallel::TrainingWorkload {
   const std::shared_ptr<ClickData> data_;
   std::unique_ptr<parallel::HybridParallel> model_;
   const dataset::ClickBatch* batch_ = nullptr;  ///< last training batch, owned by ClickBatches
+  std::weak_ptr<ClickBatches> read_ahead_;      ///< the training batches, owned by Load
   dataset::ClickBatch no_samples_;              ///< the empty batch of next_evaluated()
 };
 
@@ -147,6 +149,7 @@ Dlrm::Load Dlrm::training_batches(std::int64_t first_step) {
   data_->open();
   const std::shared_ptr<ClickBatches> batches =
       data_->training_batches(slice(), first_step, config_.epochs * info().steps_per_epoch);
+  read_ahead_ = batches;
   return [this, batches] { batch_ = &batches->next(); };
 }
 
@@ -156,7 +159,14 @@ void Dlrm::update(double learning_rate, parallel::BatchSums& sums) {
     std::copy(batch_->dense.begin(), batch_->dense.end(), model_->executor().input().begin());
   };
   model_->step(
-      batch_->ids, load_dense, [&](std::int64_t) { sums += learn(); }, optimizer(), learning_rate);
+      batch_->ids, load_dense, [&](std::int64_t) { sums += learn(); }, optimizer(), learning_rate,
+      [this] { return next_ids(); });
+}
+
+parallel::HybridParallel::Ids Dlrm::next_ids() const {
+  if (!is_followed()) return {};
+  const dataset::ClickBatch* const ahead = read_ahead_.lock()->ahead();
+  return ahead == nullptr ? parallel::HybridParallel::Ids() : ahead->ids;
 }
 
 parallel::BatchSums Dlrm::learn() {
@@ -298,9 +308,10 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
       parallel::HybridParallel::memory_bytes(config.embeddings, dense, placement, place.rank));
   const std::int64_t samples =
       parallel::split_batch(dense, place.ranks).slices[static_cast<std::size_t>(place.rank)].count;
-  // Raw and decoded batches, which are equally large, for training and for evaluation.
-  needs.rank["input batches"] =
-      2 * 2 * (config.data.prefetch_batches + 1) * samples * config.data.format.record_bytes();
+  // Raw and decoded batches, which are equally large, and two in use, for training and for
+  // evaluation.
+  needs.rank["input batches"] = 2 * (2 * (config.data.prefetch_batches + 1) + 2) * samples *
+                                config.data.format.record_bytes();
   if (config.data.test_samples > 0) {
     needs.rank["scores of the evaluation"] = evaluation_bytes(
         evaluation_part(config.data.test_samples, place.ranks, place.rank).count, place.ranks);

@@ -35,6 +35,9 @@ struct UpdateShare {
   /// Whether this replica updates the block of weights that begins at `offset`; empty: it updates
   /// all.
   std::function<bool(std::int64_t offset)> is_mine;
+  /// Where replicas of several nodes divide the update: whether one of this node's replicas updates
+  /// that block, so that its state is in `memory`; empty: as one of them updates every block.
+  std::function<bool(std::int64_t offset)> is_here;
   /// Adds over the replicas, in place. Collective among them. Required with is_mine.
   std::function<void(std::span<double>)> sum;
 };
@@ -66,6 +69,9 @@ struct StateView {
   std::string name;                   ///< "momentum/<parameter>", "previous_learning_rate" ...
   std::int64_t parameter_index = -1;  ///< the parameter whose element order `values` have, or -1
   std::span<float> values;
+  /// Where nodes divide the state, in place of `values`: the values of the block that begins at
+  /// this element of the parameter (for_each_block()), empty if another node has them.
+  std::function<std::span<float>(std::int64_t begin)> block = {};
 };
 
 /// Parameters [first, last), counted in the order of the views.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 
 namespace nn {
@@ -40,7 +41,6 @@ void UpdateBlocks::prepare(std::span<const ParameterView> parameters, UpdateShar
   buffers_ = std::move(buffers);
   names_.clear();
   counts_.clear();
-  places_.clear();
   blocks_.clear();
   first_blocks_.clear();
   mine_.clear();
@@ -49,10 +49,8 @@ void UpdateBlocks::prepare(std::span<const ParameterView> parameters, UpdateShar
   for (const ParameterView& parameter : parameters) {
     names_.push_back(parameter.name);
     counts_.push_back(parameter.count);
-    places_.push_back(floats_);
     first_blocks_.push_back(blocks_.size());
     add_blocks(parameter);
-    floats_ += aligned_floats(parameter.count);
   }
   first_blocks_.push_back(blocks_.size());
   if (buffers_.empty()) return;
@@ -71,27 +69,42 @@ void UpdateBlocks::require_same(std::span<const ParameterView> parameters) const
 std::vector<StateView> UpdateBlocks::state() const {
   std::vector<StateView> views;
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    for (std::size_t p = 0; p < names_.size(); ++p) {
-      views.push_back({buffers_[b] + "/" + names_[p],
-                       static_cast<std::int64_t>(p),
-                       {buffer(b, {p, 0, counts_[p]}), static_cast<std::size_t>(counts_[p])}});
-    }
+    for (std::size_t p = 0; p < names_.size(); ++p) views.push_back(view_of(b, p));
   }
   return views;
 }
 
-/// Blocks end at cell boundaries of the offset, so that the owner of a cell owns whole blocks.
-void UpdateBlocks::add_blocks(const ParameterView& parameter) {
-  std::int64_t begin = 0;
-  while (begin < parameter.count) {
-    const std::int64_t into_cell = (parameter.offset + begin) % kUpdateCell;
-    const std::int64_t count = std::min(kUpdateCell - into_cell, parameter.count - begin);
-    if (!share_.is_mine || share_.is_mine(parameter.offset + begin)) {
-      mine_.push_back(blocks_.size());
-    }
-    blocks_.push_back({names_.size() - 1, begin, count});
-    begin += count;
+StateView UpdateBlocks::view_of(std::size_t buffer, std::size_t parameter) const {
+  StateView view = {
+      buffers_[buffer] + "/" + names_[parameter], static_cast<std::int64_t>(parameter), {}};
+  const std::size_t first = first_blocks_[parameter];
+  if (!share_.is_here) {
+    view.values = {this->buffer(buffer, blocks_[first]),
+                   static_cast<std::size_t>(counts_[parameter])};
+    return view;
   }
+  view.block = [this, buffer, first,
+                last = first_blocks_[parameter + 1]](std::int64_t begin) -> std::span<float> {
+    const auto all = std::span(blocks_).subspan(first, last - first);
+    const auto block = std::ranges::lower_bound(all, begin, {}, &UpdateBlock::begin);
+    if (block->place < 0) return {};
+    return {this->buffer(buffer, *block), static_cast<std::size_t>(block->count)};
+  };
+  return view;
+}
+
+/// Adds the next parameter's.
+void UpdateBlocks::add_blocks(const ParameterView& parameter) {
+  for_each_block(parameter, [&](std::int64_t begin, std::int64_t count) {
+    const std::int64_t offset = parameter.offset + begin;
+    if (!share_.is_mine || share_.is_mine(offset)) mine_.push_back(blocks_.size());
+    const bool is_here = !share_.is_here || share_.is_here(offset);
+    blocks_.push_back({names_.size() - 1, begin, count, is_here ? floats_ : -1});
+    if (is_here) floats_ += count;
+  });
+  // Where nodes divide the state, they have few values of many tensors.
+  constexpr std::int64_t kLine = 16;
+  floats_ = share_.is_here ? base::round_up(floats_, kLine) : aligned_floats(floats_);
 }
 
 std::span<const std::size_t> UpdateBlocks::mine_of(ParameterRange range) const {
@@ -101,9 +114,9 @@ std::span<const std::size_t> UpdateBlocks::mine_of(ParameterRange range) const {
   return {place(range.first), place(range.last)};
 }
 
-void update_copies(const ParameterView& parameter, const UpdateBlock& block) {
+void update_copies(const ParameterView& parameter, std::int64_t begin, std::int64_t count) {
   for (const KeptCopy& copy : parameter.copies) {
-    copy.rule.update(parameter.weights, block.begin, block.count, copy.place);
+    copy.rule.update(parameter.weights, begin, count, copy.place);
   }
 }
 

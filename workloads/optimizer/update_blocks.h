@@ -2,6 +2,7 @@
 // optimizer state of each. Sums are added in a fixed order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -16,7 +17,20 @@ namespace nn {
 struct UpdateBlock {
   std::size_t parameter;
   std::int64_t begin, count;
+  std::int64_t place;  ///< in every buffer; -1: the state is on another node
 };
+
+/// Calls use(begin, count) for each block of a parameter. Blocks end at cell boundaries of the
+/// offset, so that the owner of a cell owns whole blocks.
+template <class Use>
+void for_each_block(const ParameterView& parameter, Use use) {
+  for (std::int64_t begin = 0; begin < parameter.count;) {
+    const std::int64_t into_cell = (parameter.offset + begin) % kUpdateCell;
+    const std::int64_t count = std::min(kUpdateCell - into_cell, parameter.count - begin);
+    use(begin, count);
+    begin += count;
+  }
+}
 
 /// The sum of squares of `count` values; the same for every instruction set.
 double sum_of_squares(const float* values, std::int64_t count);
@@ -33,8 +47,7 @@ class UpdateBlocks {
   std::vector<StateView> state() const;
   /// The elements of a block in a buffer.
   float* buffer(std::size_t index, const UpdateBlock& block) const {
-    return memory_.data() + static_cast<std::int64_t>(index) * floats_ + places_[block.parameter] +
-           block.begin;
+    return memory_.data() + static_cast<std::int64_t>(index) * floats_ + block.place;
   }
 
   ParameterRange all() const { return {0, names_.size()}; }
@@ -73,19 +86,23 @@ class UpdateBlocks {
 
  private:
   void add_blocks(const ParameterView& parameter);
+  StateView view_of(std::size_t buffer, std::size_t parameter) const;
   std::span<const std::size_t> mine_of(ParameterRange range) const;
 
   UpdateShare share_;
   std::vector<std::string> names_, buffers_;
-  std::vector<std::int64_t> counts_, places_;  ///< by tensor: elements, offset in every buffer
-  std::int64_t floats_ = 0;                    ///< of a buffer
-  std::span<float> memory_;                    ///< of all buffers
-  std::vector<UpdateBlock> blocks_;            ///< of all replicas, tensor by tensor
-  std::vector<std::size_t> first_blocks_;      ///< of each tensor, and the number of blocks
-  std::vector<std::size_t> mine_;              ///< indices of this replica's blocks
+  std::vector<std::int64_t> counts_;       ///< elements of each tensor
+  std::int64_t floats_ = 0;                ///< of a buffer
+  std::span<float> memory_;                ///< of all buffers
+  std::vector<UpdateBlock> blocks_;        ///< of all replicas, tensor by tensor
+  std::vector<std::size_t> first_blocks_;  ///< of each tensor, and the number of blocks
+  std::vector<std::size_t> mine_;          ///< indices of this replica's blocks
 };
 
 /// Updates all copies of a block's weights.
-void update_copies(const ParameterView& parameter, const UpdateBlock& block);
+void update_copies(const ParameterView& parameter, std::int64_t begin, std::int64_t count);
+inline void update_copies(const ParameterView& parameter, const UpdateBlock& block) {
+  update_copies(parameter, block.begin, block.count);
+}
 
 }  // namespace nn

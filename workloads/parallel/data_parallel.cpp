@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/product_rates.h"
+#include "workloads/parallel/divided_state.h"
 #include "workloads/parallel/rest_state.h"
 
 namespace parallel {
@@ -180,10 +181,16 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
   executor_->parameters().initialize(seed);
+  const bool is_divided = gradient_exchange_->divides_updates();
   optimizer.prepare(
       executor_->parameters().views(),
       {memory_, [this](std::int64_t offset) { return gradient_exchange_->is_mine(offset); },
-       [this](std::span<double> parts) { node_.allreduce_sum(parts); }});
+       is_divided ? std::function<bool(std::int64_t)>(
+                        [this](std::int64_t offset) { return gradient_exchange_->is_here(offset); })
+                  : nullptr,
+       [this, is_divided](std::span<double> parts) {
+         (is_divided ? world_ : node_).allreduce_sum(parts);
+       }});
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
@@ -219,6 +226,16 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
       gradients.late_update && gradients.is_exact() && gradient_exchange_->is_between_nodes());
 }
 
+void DataParallel::exchange_alone() {
+  finish_update();
+  gradient_exchange_->begin();
+  gradient_exchange_->finish();
+  if (!gradient_exchange_->divides_updates()) return;
+  const std::span<float> weights = executor_->parameters().all_weights();
+  gradient_exchange_->start_gather(weights);
+  gradient_exchange_->wait_gathered(0, std::ssize(weights));
+}
+
 void DataParallel::synchronize_statistics() {
   executor_->statistics().synchronize(place().sum_over_ranks);
 }
@@ -230,6 +247,8 @@ nn::ReplicaPlace DataParallel::place() const {
 
 std::vector<base::StateArray> DataParallel::state(nn::Optimizer& optimizer) {
   std::vector<base::StateArray> arrays = nn::training_state(*executor_, optimizer, place());
+  std::ranges::move(divided_state(*executor_, optimizer, *gradient_exchange_, world_),
+                    std::back_inserter(arrays));
   std::ranges::move(rest_state(*executor_, *gradient_exchange_, node_.rank() == 0),
                     std::back_inserter(arrays));
   return arrays;
@@ -237,6 +256,7 @@ std::vector<base::StateArray> DataParallel::state(nn::Optimizer& optimizer) {
 
 void DataParallel::restore(const base::StateSource& source, nn::Optimizer& optimizer) {
   nn::restore_training_state(source, *executor_, optimizer, place());
+  restore_divided_state(source, *executor_, optimizer, node_.rank() == 0);
   restore_rest(source, *executor_, *gradient_exchange_, node_.rank() == 0);
   memory_->publish();
 }

@@ -104,6 +104,9 @@ class DataParallel final : public Model {
   }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
+  /// Gradients, and weights where nodes divide updates.
+  void exchange_alone() override;
+
   nn::Executor& executor() { return *executor_; }
   const nn::Executor& executor() const { return *executor_; }
   const BatchSplit& split() const { return split_; }

@@ -30,17 +30,30 @@ constexpr std::int64_t kProgressBytes = 128;
 /// between polls: where ranks share a CPU, the awaited rank needs it.
 constexpr int kLooksWithoutPause = 1000;
 constexpr std::chrono::microseconds kPause(50);
-/// Name in the trace.
+/// Names in the trace.
 constexpr const char* kBetweenNodes = "gradients between nodes";
+constexpr const char* kWeightsBetweenNodes = "weights between nodes";
 /// Floats added up at a time, which fit the L1 cache.
 constexpr std::int64_t kBlock = 2048;
 
-std::int64_t choose_piece(std::int64_t floats, int owners) {
+/// sharers: nodes that divide a piece, each of which gets as many cells.
+std::int64_t choose_piece(std::int64_t floats, int owners, int sharers) {
   const std::int64_t pieces = kPiecesOfOwner * owners;
   const std::int64_t even = base::ceil_div(floats, pieces);
-  const std::int64_t cells = base::ceil_div(even, nn::kUpdateCell);
-  return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell,
-                    GradientExchange::kLargestPieceFloats);
+  constexpr std::int64_t kMostCells = GradientExchange::kLargestPieceFloats / nn::kUpdateCell;
+  const std::int64_t cells = std::min(base::ceil_div(even, nn::kUpdateCell), kMostCells);
+  // At least a cell for each, and no more than the most where that is possible.
+  std::int64_t of_each = base::ceil_div(cells, std::int64_t{sharers});
+  if (of_each * sharers > kMostCells) of_each = std::max<std::int64_t>(1, of_each - 1);
+  return std::max<std::int64_t>(1, of_each * sharers) * nn::kUpdateCell;
+}
+
+/// The number of this node, in the order of nodes' first ranks.
+int index_of(const runner::Communicator& node, const runner::Communicator& world) {
+  const runner::Communicator first_ranks = world.split(node.rank() == 0 ? 0 : -1, world.rank());
+  std::array<int, 1> index = {first_ranks.rank()};
+  node.broadcast(std::as_writable_bytes(std::span(index)), 0);
+  return index.front();
 }
 
 int count_nodes(const runner::Communicator& world, const runner::Communicator& node) {
@@ -64,8 +77,12 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       nodes_(count_nodes(world, node)),
       // The same number on every node, so that each owner has a counterpart on every other node.
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
-  piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);
-  across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, world.rank()));
+  node_index_ = index_of(node, world);
+  is_divided_ = travel.divided_update && is_between_nodes();
+  piece_floats_ =
+      piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_, is_divided_ ? nodes_ : 1);
+  // By nodes, so that all owners of a node have the same rank among their counterparts.
+  across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, node_index_));
   static_assert(Progress::is_always_lock_free, "other processes see it");
   announcements_.emplace(node, kProgressBytes);
   new (announcements_->part(node_rank_).data()) Progress(0);
@@ -74,15 +91,37 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
     progress_.push_back(
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
-  std::array<int, 1> index = {across_->rank()};
-  node.broadcast(std::as_writable_bytes(std::span(index)), 0);
-  node_index_ = index.front();
+  if (is_divided_) know_ranks(world);
   if (is_between_nodes()) make_sums(node, travel, instruction_set);
+}
+
+void GradientExchange::know_ranks(const runner::Communicator& world) {
+  const std::array<std::int64_t, 2> mine = {node_index_, node_rank_};
+  const std::vector<std::int64_t> all = world.allgather(mine);
+  world_ranks_.resize(static_cast<std::size_t>(nodes_) * static_cast<std::size_t>(owners_));
+  for (std::size_t rank = 0; 2 * rank < all.size(); ++rank) {
+    const std::int64_t node = all[2 * rank], owner = all[2 * rank + 1];
+    if (owner >= owners_) continue;
+    world_ranks_[static_cast<std::size_t>(node * owners_ + owner)] = static_cast<int>(rank);
+  }
+}
+
+int GradientExchange::node_of(std::int64_t offset) const {
+  const std::int64_t piece = offset / piece_floats_ * piece_floats_;
+  const std::int64_t floats = std::min(piece_floats_, floats_ - piece);
+  int node = 0;
+  while (shard_of(floats, nodes_, node).second <= offset - piece) ++node;
+  return node;
+}
+
+int GradientExchange::rank_of(std::int64_t offset) const {
+  return world_ranks_[static_cast<std::size_t>(node_of(offset) * owners_ + owner(offset))];
 }
 
 void GradientExchange::make_sums(const runner::Communicator& node, const GradientTravel& travel,
                                  base::InstructionSet instruction_set) {
-  const std::vector<std::span<float>> pieces = own_pieces();
+  const std::vector<std::span<float>> pieces =
+      own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]);
   std::vector<std::span<float>> rests;
   if (travel.keeps_rest()) {
     std::int64_t floats = 0;
@@ -95,6 +134,10 @@ void GradientExchange::make_sums(const runner::Communicator& node, const Gradien
     }
   }
   if (node_rank_ >= owners_) return;
+  if (is_divided_) {
+    sums_ = std::make_unique<ShardSums>(*across_, pieces, telemetry_, kBetweenNodes);
+    return;
+  }
   switch (travel.payload) {
     case GradientPayload::kF32:
       sums_ = std::make_unique<FloatSums>(*across_, pieces, travel.late_update, telemetry_,
@@ -112,10 +155,9 @@ void GradientExchange::make_sums(const runner::Communicator& node, const Gradien
   }
 }
 
-std::vector<std::span<float>> GradientExchange::own_pieces() const {
+std::vector<std::span<float>> GradientExchange::own_pieces(std::span<float> block) const {
   std::vector<std::span<float>> pieces;
   if (node_rank_ >= owners_) return pieces;
-  const std::span<float> block = gradients_[static_cast<std::size_t>(node_rank_)];
   for (std::int64_t at = piece_floats_ * node_rank_; at < floats_; at += piece_floats_ * owners_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - at);
     pieces.push_back(block.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
@@ -209,6 +251,7 @@ void GradientExchange::start_ready() {
 void GradientExchange::progress() {
   const Scope scope(telemetry_, Subsystem::kExchange);
   if (sums_) sums_->test();
+  if (gather_) gather_->test();
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
@@ -247,12 +290,30 @@ void GradientExchange::wait(std::int64_t begin, std::int64_t end) {
   if (!sums_) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
   const base::Activity::Waiting waiting(across_->activity(), kBetweenNodes);
+  for_each_own(begin, end, [&](std::size_t piece) { sums_->wait(piece); });
+}
+
+template <class Use>
+void GradientExchange::for_each_own(std::int64_t begin, std::int64_t end, Use use) const {
   const std::int64_t apart = piece_floats_ * owners_, first = piece_floats_ * node_rank_;
   // The first of this rank's pieces that ends after `begin`.
   const std::int64_t before = std::max<std::int64_t>(begin - first - piece_floats_ + apart, 0);
-  for (std::int64_t at = first + before / apart * apart; at < end; at += apart) {
-    sums_->wait(number_of(at));
+  for (std::int64_t at = first + before / apart * apart; at < std::min(end, floats_); at += apart) {
+    use(number_of(at));
   }
+}
+
+void GradientExchange::start_gather(std::span<float> weights) {
+  if (!sums_) return;
+  gather_ = std::make_unique<ShardGather>(*across_, own_pieces(weights), telemetry_,
+                                          kWeightsBetweenNodes);
+}
+
+void GradientExchange::wait_gathered(std::int64_t begin, std::int64_t end) {
+  if (!sums_) return;
+  const Scope scope(telemetry_, Subsystem::kExchange);
+  const base::Activity::Waiting waiting(across_->activity(), kWeightsBetweenNodes);
+  for_each_own(begin, end, [&](std::size_t piece) { gather_->wait(piece); });
 }
 
 std::vector<float> GradientExchange::sums() const {

@@ -16,6 +16,7 @@
 #include "workloads/nn/executor/executor.h"
 #include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/piece_sums.h"
+#include "workloads/parallel/shard_sum.h"
 
 namespace parallel {
 
@@ -26,7 +27,9 @@ namespace parallel {
 /// wait() each owner's gradient block holds the sums over all ranks in the pieces it owns, with the
 /// same bits on every node; its other pieces are unspecified. Records its time in the telemetry.
 /// Between nodes values travel as floats (float_sum.h), rounded (narrow_sum.h), or those of largest
-/// magnitude alone (sparse_sum.h); the owners keep what is left out (error feedback).
+/// magnitude alone (sparse_sum.h); the owners keep what is left out (error feedback). Where nodes
+/// divide updates (shard_sum.h), an owner gets the sums of its shard of each piece alone, updates
+/// its weights, and gathers those of its counterparts.
 /// Source: exchange of buckets overlapped with the backward pass, and updates divided among the
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
@@ -64,8 +67,23 @@ class GradientExchange final : public nn::PassListener {
   int node_index() const { return node_index_; }  ///< in the order of nodes' first ranks
   /// Floats of one piece of every owner, which follow one another.
   std::int64_t round_floats() const { return piece_floats_ * owners_; }
-  /// Whether this rank owns the piece that contains float `offset` of the block.
-  bool is_mine(std::int64_t offset) const { return owner(offset) == node_rank_; }
+  bool divides_updates() const { return is_divided_; }
+  /// Whether this node gets the sum at float `offset` of the block.
+  bool is_here(std::int64_t offset) const { return !is_divided_ || node_of(offset) == node_index_; }
+  /// Whether this rank gets it.
+  bool is_mine(std::int64_t offset) const { return owner(offset) == node_rank_ && is_here(offset); }
+  /// Whether this rank gathers the weight at `offset` from another node.
+  bool is_gathered(std::int64_t offset) const {
+    return owner(offset) == node_rank_ && !is_here(offset);
+  }
+  /// Where nodes divide updates: the rank of the world that gets the sum.
+  int rank_of(std::int64_t offset) const;
+  /// Gathers a block of weights, of which this rank has updated its shards, the last pieces first:
+  /// from the next progress() or wait_gathered() on, so that what ranks agree on before is not
+  /// behind it. All of the block must be waited for.
+  void start_gather(std::span<float> weights);
+  /// Waits for the weights [begin, end), as far as this rank owns them.
+  void wait_gathered(std::int64_t begin, std::int64_t end);
   /// The sums, gathered from their owners on this node. May be called once every rank of the node
   /// has waited for all, and before any of them begins its next backward pass.
   std::vector<float> sums() const;
@@ -84,10 +102,15 @@ class GradientExchange final : public nn::PassListener {
   int owner(std::int64_t offset) const {
     return static_cast<int>((offset / piece_floats_) % owners_);
   }
+  void know_ranks(const runner::Communicator& world);
   void make_sums(const runner::Communicator& node, const GradientTravel& travel,
                  base::InstructionSet instruction_set);
-  /// This rank's pieces of the gradients.
-  std::vector<std::span<float>> own_pieces() const;
+  /// This rank's pieces of a block.
+  std::vector<std::span<float>> own_pieces(std::span<float> block) const;
+  int node_of(std::int64_t offset) const;
+  /// Calls use(number) for those of this rank's pieces that overlap floats [begin, end).
+  template <class Use>
+  void for_each_own(std::int64_t begin, std::int64_t end, Use use) const;
   /// The rest of the pieces of rank `rank` of the node, one behind the other.
   std::span<float> rest_of(int rank) const;
   /// Calls use(rest, offset) for the parts of the rest of floats [begin, begin + count) that lie
@@ -109,6 +132,8 @@ class GradientExchange final : public nn::PassListener {
   std::int64_t floats_, piece_floats_ = 0;
   int node_rank_, nodes_;
   int node_index_ = 0;
+  bool is_divided_ = false;
+  std::vector<int> world_ranks_;                ///< if divided: [nodes][owners]
   int owners_;                                  ///< on each node: its ranks [0, owners_)
   std::optional<runner::Communicator> across_;  ///< owners of the same pieces, one on each node
   std::optional<runner::SharedMemory> announcements_, rest_memory_;
@@ -120,6 +145,7 @@ class GradientExchange final : public nn::PassListener {
   std::optional<telemetry::TracedTransfer> on_node_;
   /// Of this rank's pieces, between nodes; null on one node and on ranks that own no pieces on any.
   std::unique_ptr<PieceSums> sums_;
+  std::unique_ptr<ShardGather> gather_;  ///< of the weights that start_gather() was given last
 };
 
 }  // namespace parallel

@@ -26,6 +26,9 @@ struct GradientTravel {
   double density = 0.01;  ///< of kTopK: the share of gradients that are sent
   /// Error feedback: what is not sent, or rounded off, is added to the next step's gradients.
   bool error_feedback = true;
+  /// Whether nodes divide the update of weights, and each keeps its part of the optimizer's state
+  /// alone. Needs kF32.
+  bool divided_update = false;
   /// Whether weights are updated during the next forward pass, each when it is needed; what is
   /// needed first overtakes the rest.
   bool late_update = true;

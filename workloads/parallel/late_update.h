@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runner/telemetry/telemetry.h"
@@ -16,8 +17,9 @@ namespace parallel {
 /// One update: begin() after GradientExchange::close(), then, if it is late, the next forward pass
 /// with this as listener, and finish(). All calls but is_under_way() are collective on a node.
 /// Before a segment of the pass needs weights, this waits for the sums of their gradients and
-/// updates them: tensors in groups, from the network's first to its last. The results have the same
-/// bits whether it is late or not.
+/// updates them: tensors in groups, from the network's first to its last. Where nodes divide
+/// updates, it waits for all sums, updates at once what is this node's, and the pass waits for
+/// weights that come from other nodes. The results have the same bits whether it is late or not.
 /// Source: waits that move into the next iteration's forward pass, Sridharan et al.,
 /// arXiv:1801.08030.
 class LateUpdate final : public nn::PassListener {
@@ -35,10 +37,13 @@ class LateUpdate final : public nn::PassListener {
   void finish();
 
  private:
-  /// Updates parameters [first, updated_).
+  /// Updates parameters [first, updated_), or takes their weights from other nodes.
   void update_from(std::size_t first);
+  /// Updates the copies of weights that this rank has gathered.
+  void refresh_copies(std::size_t first, std::size_t last);
 
   const std::vector<nn::ParameterView> parameters_;
+  const std::span<float> weights_;
   std::vector<std::size_t> groups_;  ///< first parameter of each, ascending
   nn::ParameterMemory& memory_;
   GradientExchange& exchange_;

@@ -29,6 +29,8 @@ class Model {
   virtual bool is_finite() const = 0;
   /// The replicated layers, with their implementations on this rank.
   virtual std::vector<nn::LayerFacts> layers() const = 0;
+  /// Collective. See Workload::exchange_alone().
+  virtual void exchange_alone() = 0;
 };
 
 }  // namespace parallel

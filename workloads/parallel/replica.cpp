@@ -92,7 +92,11 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   const std::int64_t summed = gradient_bytes / place.node_ranks, floats = summed / kFloat;
   if (travel.keeps_rest()) rank["gradients that were left out"] = summed;
   std::int64_t& sums = rank["sums between nodes"];
-  if (travel.is_exact()) {
+  if (travel.divided_update) {
+    // What arrives for the own shards of pieces under way, and the own shards of a gather.
+    const std::int64_t piece = GradientExchange::kLargestPieceFloats * kFloat;
+    sums = std::min(summed, static_cast<std::int64_t>(kShardsAtOnce) * piece);
+  } else if (travel.is_exact()) {
     // Two of as many chunks as there are nodes (runner::RingSum); of two nodes one.
     sums = summed * (nodes > 2 ? 2 : 1) / nodes;
   } else if (travel.payload == GradientPayload::kTopK) {
@@ -121,11 +125,14 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
   runner::MemoryNeeds::Parts rank = {
       {"activations and scratch", bytes.at("activations and scratch")},
       {"gradients", bytes.at("gradients")}};
+  // Nodes that divide updates divide the optimizer's state, too.
+  const std::int64_t sharers =
+      training.gradients.divided_update ? place.ranks / place.node_ranks : 1;
   add_sums_between_nodes(training.gradients, bytes.at("gradients"), place, rank);
   return {rank,
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
-           {"optimizer state", optimizer.buffers() * weights}},
+           {"optimizer state", optimizer.buffers() * weights / sharers}},
           peak.at,
           peak.bytes};
 }

@@ -106,6 +106,15 @@ GradientTravel parse_gradient_travel(const base::ObjectReader& training) {
                                             "what a payload rounds off or leaves out is added to "
                                             "the next step's gradients; f32 leaves out "
                                             "nothing");
+  travel.divided_update = training.optional(
+      "divided_update", travel.divided_update,
+      "nodes divide the update: each sums and updates a part of the weights, keeps the optimizer's "
+      "state of that part alone, and sends the weights to the others");
+  if (travel.divided_update && !travel.is_exact()) {
+    throw base::ConfigError(fmt::format("{}: needs /training/gradient_payload f32, got {}",
+                                        training.where("divided_update"),
+                                        to_string(travel.payload)));
+  }
   travel.late_update = training.optional(
       "late_update", travel.late_update,
       "between nodes, with f32: the next forward pass updates weights, each layer's when it needs "

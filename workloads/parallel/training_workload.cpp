@@ -158,6 +158,7 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
   for (std::int64_t step = 0; step < steps; ++step) {
     around_.telemetry.begin_step();
     result.learning_rate = learning_rate();
+    is_followed_ = step + 1 < steps;
     update(result.learning_rate, mine);
     ++steps_done_;
     around_.telemetry.end_step();

@@ -71,6 +71,7 @@ class TrainingWorkload : public runner::Workload {
   runner::StepCost step_cost() const override;
   nlohmann::json staging_plan() override { return samples_->staging_plan(split_); }
   std::vector<std::string> take_remarks() override { return samples_->take_remarks(); }
+  void exchange_alone() override { model().exchange_alone(); }
   void clean_up() override;
 
  protected:
@@ -90,6 +91,8 @@ class TrainingWorkload : public runner::Workload {
   /// Valid once the sample counts are known.
   const nn::ScheduleConfig& schedule() const { return schedule_->config(); }
   std::int64_t steps_done() const { return steps_done_; }
+  /// Within update(): whether another follows before anything else is done with the model.
+  bool is_followed() const { return is_followed_; }
   /// For workloads that disclose more than their network.
   runner::WorkloadInfo& own_info() { return info_; }
   /// Whether samples are copied meanwhile.
@@ -134,6 +137,7 @@ class TrainingWorkload : public runner::Workload {
   std::optional<nn::Schedule> schedule_;
   Load batches_;  ///< empty: train() next opens the batches from steps_done_ on
   std::int64_t steps_done_ = 0;
+  bool is_followed_ = false;
   bool stages_meanwhile_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <string_view>
 #include <system_error>
 
@@ -136,14 +137,15 @@ std::string layers_csv(const Report& report) {
 }
 
 std::string transfers_csv(const Report& report) {
-  std::string csv =
-      csv_line({"log", "transfer", "count", "bytes", "in_flight_s", "exposed_s", "hidden_s"});
+  std::string csv = csv_line(
+      {"log", "transfer", "count", "bytes", "in_flight_s", "exposed_s", "hidden_s", "isolated_s"});
   for (const RunReport& run : report.runs) {
     if (!run.trace) continue;
     for (const TracedTransfers& one : run.trace->step.transfers) {
       csv += csv_line({base::printable(run.name), base::printable(one.name), exact(one.count),
                        exact(one.bytes), exact(one.in_flight_s), exact(one.exposed_s),
-                       exact(one.hidden_s())});
+                       exact(one.hidden_s()),
+                       std::isnan(one.isolated_s) ? "" : exact(one.isolated_s)});
     }
   }
   return csv;

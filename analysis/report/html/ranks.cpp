@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -165,7 +166,8 @@ void add_transfers(const RunReport& run, int number, ChartSections& sections) {
   Json labels = Json::array(), exposed = Json::array(), hidden = Json::array();
   FigureTable table("Transfers of a traced step: " + definition_of("transfers"));
   table.column("transfer", Kind::kText);
-  for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
+  for (const char* heading :
+       {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms", "alone ms"}) {
     table.column(heading, Kind::kNumber);
   }
   for (const TracedTransfers& one : step.transfers) {
@@ -176,8 +178,8 @@ void add_transfers(const RunReport& run, int number, ChartSections& sections) {
     table.cell(one.name);
     table.cell(short_number(one.count));
     table.cell(short_number(one.megabytes()));
-    for (const double seconds : {one.in_flight_s, one.exposed_s, one.hidden_s()}) {
-      table.cell(short_number(base::kMsPerSecond * seconds));
+    for (const double seconds : {one.in_flight_s, one.exposed_s, one.hidden_s(), one.isolated_s}) {
+      table.cell(std::isnan(seconds) ? "" : short_number(base::kMsPerSecond * seconds));
     }
   }
   sections.add(

@@ -174,7 +174,8 @@ Json trace_json(const RunTrace& trace) {
                          {"bytes", one.bytes},
                          {"in_flight_s", one.in_flight_s},
                          {"exposed_s", one.exposed_s},
-                         {"hidden_s", one.hidden_s()}});
+                         {"hidden_s", one.hidden_s()},
+                         {"isolated_s", json_of(Value(one.isolated_s))}});
   }
   return {{"layers_s", std::move(layers)},
           {"traced_step_s", step.seconds},

@@ -100,7 +100,8 @@ Json trace() {
                                 {"bytes", any_number()},
                                 {"in_flight_s", any_number()},
                                 {"exposed_s", any_number()},
-                                {"hidden_s", any_number()}});
+                                {"hidden_s", any_number()},
+                                {"isolated_s", maybe_number()}});
   const auto seconds = [](const char* name) {
     return described(any_number(), definition_of(name));
   };

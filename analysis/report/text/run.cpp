@@ -143,13 +143,14 @@ void write_traced_step(TextPage& page, const TracedStep& step) {
   if (step.transfers.empty()) return;
   TextTable table;
   table.add_column("transfer", Align::kLeft);
-  for (const char* heading : {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms"}) {
+  for (const char* heading :
+       {"count", "MB sent", "in flight ms", "exposed ms", "hidden ms", "alone ms"}) {
     table.add_column(heading, Align::kRight);
   }
   for (const TracedTransfers& one : step.transfers) {
     table.add_row({base::printable(one.name), short_number(one.count),
                    fmt::format("{:.3f}", one.megabytes()), ms(one.in_flight_s), ms(one.exposed_s),
-                   ms(one.hidden_s())});
+                   ms(one.hidden_s()), std::isnan(one.isolated_s) ? "-" : ms(one.isolated_s)});
   }
   page.table(table);
 }

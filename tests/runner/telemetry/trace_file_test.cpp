@@ -121,6 +121,23 @@ TEST_F(TraceFileOfTwo, SaysWhatClocksAndTransfersAre) {
   }
 }
 
+TEST_F(TraceFileOfTwo, TellsWhatTransfersTakeAlone) {
+  EXPECT_EQ(trace_entry(near_)["transfers"][0]["isolated_s"], nullptr) << "not measured";
+  Trace alone({1, 1}, 0);
+  for (const std::int64_t took : {200, 600}) {
+    alone.begin_step(1, 0);
+    const TracedTransfer first = alone.begin_transfer("ids", 10, 100);
+    const TracedTransfer second = alone.begin_transfer("ids", 10, 150);
+    alone.end_transfer(first, 100 + took / 2);
+    alone.end_transfer(second, 100 + took);
+    alone.end_step(10'000);
+  }
+  RankTrace rank{{0, "near", 0, 1}, near_trace_, {}};
+  rank.alone = &alone;
+  EXPECT_EQ(near_trace_.traced_steps(), 1);
+  EXPECT_DOUBLE_EQ(trace_entry(rank)["transfers"][0]["isolated_s"], 400e-9) << "of a step";
+}
+
 TEST_F(TraceFileOfTwo, IsThereWholeOrNotAtAll) {
   {
     TraceFile file(path_);

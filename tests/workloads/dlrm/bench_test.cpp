@@ -1,5 +1,6 @@
 // Tests of the bench's report, for models that need gigabytes and a batch of two samples.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -62,13 +63,14 @@ class DlrmBench : public testing::Test {
 };
 
 TEST_F(DlrmBench, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(base::thrown_message<base::ConfigError>([this] { run("--config large"); }),
-            "bench dlrm: --config: expected one of small, mlperf-mini, got \"large\"");
+  EXPECT_EQ(base::thrown_message<base::ConfigError>([this] { run("--config huge"); }),
+            "bench dlrm: --config: expected one of small, large, mlperf-mini, got \"huge\"");
   const auto refusal = [this](const std::string& own) {
     return base::thrown_message<CLI::ParseError>([&] { run(own); });
   };
   EXPECT_THAT(refusal("--table-update unsorted"), HasSubstr("unsorted not in {reference,"));
   EXPECT_THAT(refusal("--table-storage f16"), HasSubstr("f16 not in {f32,split_bf16}"));
+  EXPECT_THAT(refusal("--max-rows 0"), HasSubstr("--max-rows"));
   EXPECT_THAT(refusal("--alltoall ring"), HasSubstr("ring not in {scatter_list,"));
 }
 
@@ -97,6 +99,28 @@ TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
               HasSubstr("table_bytes at the bandwidth of a triad"));
   expect_definitions(result);
   expect_guess(result);
+}
+
+TEST_F(DlrmBench, TrainsTheLargeModelOfThePaperWithSmallerTables) {
+  const json result = run("--config large --max-rows 50");
+  EXPECT_EQ(result["rows"], 64 * 50);
+  EXPECT_EQ(result["memory_bytes"]["embedding tables"], 64 * 50 * 256 * 4);
+  // Bottom 2048-(2048 x 7)-256. The top gets 256 features and 65 * 64 / 2 dot products.
+  const std::int64_t layers =
+      7 * 2049 * 2048LL + 2049 * 256 + 2337 * 4096 + 14 * 4097 * 4096LL + 4097;
+  EXPECT_EQ(result["parameters"], 64 * 50 * 256 + layers);
+  EXPECT_NEAR(static_cast<double>(layers) * 4 / (1 << 20), 1046.5, 0.5) << "MiB, as published";
+  expect_definitions(result);
+  EXPECT_GT(result["mean_loss"], 0.0) << "so large a model learns two samples at once";
+  EXPECT_LT(result["mean_loss"], 1.5);
+}
+
+TEST_F(DlrmBench, RefusesTablesThatTheNodeCannotHold) {
+  const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+  if (memory > 64 * 6'000'000LL * 256 * 4) GTEST_SKIP() << "needs a node with less than 393 GB";
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([this] { run("--config large"); }),
+              AllOf(HasSubstr("fit on none of 1 ranks of"),
+                    HasSubstr("all tables together take 393216000000")));
 }
 
 TEST_F(DlrmBench, TrainsTheBenchmarksModelWithSmallerTables) {

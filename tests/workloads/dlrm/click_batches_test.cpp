@@ -226,6 +226,26 @@ TEST_F(Batches, StayValidUntilTheNextCall) {
   }
 }
 
+TEST_F(Batches, AreSeenAheadOnceTheyAreRead) {
+  const ClickOrder order(kSamples, 10, Shuffle::kNone, 3);
+  const auto reader = training_batches(source(), order, {10, 0, 10}, 0, 6);
+  const auto first_id = [](std::int64_t step) {
+    return dataset::made_record(kFormat, step * 10)[3];
+  };
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const dataset::ClickBatch& batch = reader->next();
+    if (step % 2 == 0) {
+      const dataset::ClickBatch* ahead = nullptr;
+      while ((ahead = reader->ahead()) == nullptr) std::this_thread::yield();
+      EXPECT_EQ(ahead->ids[0], first_id(step + 1));
+      EXPECT_EQ(reader->ahead(), ahead) << "as often as wanted";
+    }
+    EXPECT_EQ(batch.ids[0], first_id(step));
+  }
+  EXPECT_EQ(reader->ahead(), nullptr) << "there is no more";
+  EXPECT_THROW(reader->next(), base::Error);
+}
+
 TEST_F(Batches, TellOfABadRecordInTheStepThatHoldsIt) {
   damage(35, 0, 9);
   const ClickOrder order(kSamples, 10, Shuffle::kNone, 3);

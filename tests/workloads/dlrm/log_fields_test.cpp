@@ -17,7 +17,11 @@ namespace {
 using nlohmann::json;
 
 std::map<std::string, json> fields_of(const json& optimizer, const json& schedule,
-                                      nn::SparseRule tables = nn::SparseRule::kSgd) {
+                                      nn::SparseRule rule = nn::SparseRule::kSgd,
+                                      double factor = 1.0) {
+  parallel::EmbeddingConfig tables;
+  tables.rule = rule;
+  tables.learning_rate_factor = factor;
   const base::ObjectReader optimizer_section(optimizer, "test.json");
   const base::ObjectReader schedule_section(schedule, "test.json");
   std::map<std::string, json> fields;
@@ -60,6 +64,12 @@ TEST(DlrmLogFields, LeaveOutADecayThatIsNotThere) {
                                                  {"opt_base_learning_rate", 0.5},
                                                  {"opt_learning_rate_warmup_steps", 0},
                                                  {"sgd_opt_base_learning_rate", 0.5}}));
+}
+
+TEST(DlrmLogFields, TellTheRateOfTablesThatHaveTheirOwn) {
+  const auto fields = fields_of(kSgd, kMlperfSchedule, nn::SparseRule::kSgd, 0.5);
+  EXPECT_EQ(fields.at("opt_base_learning_rate"), 18.0);
+  EXPECT_EQ(fields.at("tables_learning_rate"), 9.0);
 }
 
 TEST(DlrmLogFields, NameWhatTrainsLayersAndTables) {

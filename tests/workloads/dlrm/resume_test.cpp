@@ -38,6 +38,8 @@ TEST_P(DlrmResume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
 
 TEST_P(DlrmResume, KeepsWhatPayloadsLeaveOut) { expect_kept_rests(config()); }
 
+TEST_P(DlrmResume, GoesOnWhetherNodesDivideUpdatesOrNot) { expect_divided_state(config()); }
+
 TEST_P(DlrmResume, GoesOnOnOneRank) {
   Trial saved(world_, config());
   first_part(saved);

@@ -15,6 +15,7 @@ inline constexpr char kTakenExtremes[] = R"(
 /dataset/test_samples: 0 1 65537
 /dataset/train_samples: 0 1 65537
 /embeddings/epsilon: 1 1.5 18446744073709551615 65537 9223372036854775807
+/embeddings/learning_rate_factor: 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /embeddings/memory_limit_gib: 0 1 1.5 65537
 /embeddings/replicate_up_to_rows: 0 1 65537 9223372036854775807
 /epochs: 1 65537

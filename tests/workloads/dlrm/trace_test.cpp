@@ -63,8 +63,9 @@ TEST_F(DlrmTrace, AgreesWithTheTelemetryWhereAllStepsAreTraced) {
 }
 
 TEST_F(DlrmTrace, CountsTheBytesThatTheFormulaGives) {
-  constexpr std::int64_t kBatch = 16, kWidth = 40, kSteps = 2, kFloat = 4;
-  ASSERT_EQ(traced(2, "2:3").status, kTargetMissed);
+  // All steps: the ids of a step may travel in the one before.
+  constexpr std::int64_t kBatch = 16, kWidth = 40, kSteps = 8, kFloat = 4;
+  ASSERT_EQ(traced(2, "1:8").status, kTargetMissed);
   std::int64_t forward = 0, backward = 0, ids = 0;
   for (const telemetry::ReadRank& rank : trace()) {
     forward += bytes(rank, "embeddings");
@@ -77,6 +78,22 @@ TEST_F(DlrmTrace, CountsTheBytesThatTheFormulaGives) {
   // A table that is split over both ranks needs all its ids on both.
   EXPECT_GE(ids, kSteps * kTables * kBatch / 2 * kFloat);
   EXPECT_LE(ids, kSteps * (kTables + 1) * kBatch / 2 * kFloat);
+}
+
+TEST_F(DlrmTrace, TellsWhatEachExchangeTakesAlone) {
+  ASSERT_EQ(traced(2, "2:5").status, kTargetMissed);
+  int known = 0;
+  for (const telemetry::ReadRank& rank : trace()) {
+    for (const json& times : rank.entry.at("transfers")) {
+      const auto name = times.at("name").get<std::string>();
+      const bool is_a_call = name.starts_with("MPI_");
+      EXPECT_EQ(times.at("isolated_s").is_null(), is_a_call) << name;
+      if (is_a_call) continue;
+      EXPECT_GT(times.at("isolated_s"), 0.0) << name;
+      ++known;
+    }
+  }
+  EXPECT_GE(known, 2 * 4) << "gradients, ids, embeddings and their gradients";
 }
 
 TEST_F(DlrmTrace, SaysWhenTheRunHadLessSteps) {

@@ -12,6 +12,7 @@
 #include "workloads/optimizer/adaptive_optimizers.h"
 #include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/update_blocks.h"
 
 namespace {
 
@@ -51,6 +52,7 @@ class CommonMemory final : public nn::ParameterMemory {
   bool is_writer() const override { return true; }
   bool agree(std::uint64_t) const override { return true; }
   void publish() override {}
+  std::int64_t floats() const { return std::ssize(block_); }
 
  private:
   std::vector<float> block_;
@@ -108,6 +110,35 @@ TEST(Optimizer, NeedsAllGradientsOnlyToLimitTheirNorm) {
   }
 }
 
+/// Replicas on a node each, which keep the state of their own cells.
+TEST(Optimizer, KeepsTheStateOfItsNodesCellsAlone) {
+  for (const char* name : {"sgd", "lars", "adam", "adagrad", "lamb"}) {
+    TwoTensors tensors;
+    std::int64_t floats = 0, state = 0;
+    const std::vector<nn::ParameterView> views = tensors.views();
+    for (const nn::ParameterView& one : views) floats += one.count;
+    for (int r = 0; r < kReplicas; ++r) {
+      const auto memory = std::make_shared<CommonMemory>();
+      const auto mine = [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; };
+      const auto replica = make(name);
+      replica->prepare(views, {memory, mine, mine, [](std::span<double>) {}});
+      state += memory->floats();
+      for (const nn::StateView& view : replica->state()) {
+        if (view.parameter_index < 0) continue;
+        EXPECT_TRUE(view.values.empty());
+        const auto& tensor = views[static_cast<std::size_t>(view.parameter_index)];
+        nn::for_each_block(tensor, [&](std::int64_t begin, std::int64_t count) {
+          const auto expected = mine(tensor.offset + begin) ? static_cast<std::size_t>(count) : 0U;
+          EXPECT_EQ(view.block(begin).size(), expected);
+        });
+      }
+    }
+    const auto whole = static_cast<double>(floats * make(name)->buffers());
+    EXPECT_GE(static_cast<double>(state), whole) << name;
+    EXPECT_LE(static_cast<double>(state), 1.05 * whole) << name;
+  }
+}
+
 class UpdateShare : public testing::TestWithParam<const char*> {};
 
 TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
@@ -122,9 +153,10 @@ TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
   for (int r = 0; r < kReplicas; ++r) {
     replicas.push_back(make(GetParam()));
     replicas.back()->prepare(
-        shared.views(),
-        {memory, [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; },
-         [&sum, r](std::span<double> parts) { sum(r, parts); }});
+        shared.views(), {memory,
+                         [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; },
+                         {},
+                         [&sum, r](std::span<double> parts) { sum(r, parts); }});
   }
   std::barrier<> updated(kReplicas);
   std::vector<std::jthread> threads;

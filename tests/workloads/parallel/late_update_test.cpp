@@ -76,6 +76,39 @@ TEST_P(Nodes, GiveTheSameBitsWhenUpdatesWaitForTheNextPass) {
   }
 }
 
+/// Each node updates a part of the weights. Sums over more than two nodes are added in another
+/// order than round a ring.
+TEST_P(Nodes, LearnTheSameWhenNodesDivideUpdates) {
+  const runner::Communicator world = runner::Communicator::world();
+  for (const Kind& kind : kKinds) {
+    // Without late updates a network of few cells, of which some nodes get none.
+    for (const bool is_late : {true, false}) {
+      SCOPED_TRACE(std::string(kind.name) + (is_late ? ", late" : ", at once"));
+      const std::int64_t passes = is_late ? 1 : 2;
+      const auto divided = trial(world, nodes_of(world), kind, passes,
+                                 {.divided_update = true, .late_update = is_late});
+      const auto whole = trial(world, nodes_of(world), kind, passes, {.late_update = is_late});
+      for (int step = 0; step < 4; ++step) {
+        divided->begin_step(0.01);
+        whole->begin_step(0.01);
+        if (divided->nodes() <= 2) {
+          ASSERT_EQ(divided->outputs(), whole->outputs()) << "step " << step;
+        } else {
+          ASSERT_LT(relative_l2(divided->outputs(), whole->outputs()), 1e-3) << "step " << step;
+        }
+      }
+      EXPECT_EQ(divided->model().is_updating(), divided->nodes() > 1 && is_late);
+      divided->model().finish_update();
+      const std::uint64_t learned = divided->model().replica_hash();
+      const auto hash = static_cast<std::int64_t>(learned >> 1U);
+      EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash))
+          << "all have the same weights";
+      for (int repetition = 0; repetition < 2; ++repetition) divided->model().exchange_alone();
+      EXPECT_EQ(divided->model().replica_hash(), learned);
+    }
+  }
+}
+
 TEST_P(Nodes, WaitAtOnceForSumsInBfloat16) {
   const runner::Communicator world = runner::Communicator::world();
   const auto narrow =

@@ -169,6 +169,12 @@ TEST(GradientTravel, IsLateAndOfF32UnlessTold) {
   for (const GradientPayload payload : kGradientPayloads) {
     EXPECT_EQ(travel({{"gradient_payload", to_string(payload)}}).payload, payload);
   }
+  EXPECT_FALSE(travel(json::object()).divided_update);
+  EXPECT_TRUE(travel({{"divided_update", true}}).divided_update);
+  EXPECT_THAT(refusal([&] {
+                travel({{"divided_update", true}, {"gradient_payload", "int8"}});
+              }),
+              testing::HasSubstr("divided_update: needs /training/gradient_payload f32, got int8"));
   EXPECT_EQ(travel({{"gradient_density", 0.5}}).density, 0.5);
   EXPECT_FALSE(travel({{"error_feedback", false}}).error_feedback);
   EXPECT_FALSE(travel({{"late_update", false}}).late_update);

@@ -137,6 +137,11 @@ class Trial {
   }
 
   parallel::DataParallel& model() { return model_; }
+  std::int64_t nodes() const {
+    std::int64_t first_ranks = node_.rank() == 0 ? 1 : 0;
+    world_.allreduce_sum(std::span(&first_ranks, 1));
+    return first_ranks;
+  }
   const std::vector<float>& outputs() const { return outputs_; }
   std::vector<float> gradients() const { return model_.summed_gradients(); }
   std::span<const float> weights() { return model_.executor().parameters().all_weights(); }

@@ -84,6 +84,8 @@ TEST_F(Resume, EndsUpdatesThatWaitBeforeWeightsAreRead) {
 
 TEST_F(Resume, KeepsWhatPayloadsLeaveOut) { expect_kept_rests(config()); }
 
+TEST_F(Resume, GoesOnWhetherNodesDivideUpdatesOrNot) { expect_divided_state(config()); }
+
 TEST_F(Resume, GivesTheFirstNodeWhatMoreLeftOut) { expect_rests_of_fewer_nodes(config()); }
 
 }  // namespace

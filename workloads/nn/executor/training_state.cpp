@@ -52,6 +52,7 @@ void add_weights(Executor& executor, std::vector<StateArray>& arrays) {
 void add_optimizer(Executor& executor, Optimizer& optimizer, std::vector<StateArray>& arrays) {
   const std::vector<ParameterView> parameters = executor.parameters().views();
   for (const StateView& view : optimizer.state()) {
+    if (view.block) continue;
     const ParameterId id = parameter_of(view, parameters, executor.network());
     const auto values = [&executor, id, view] {
       if (id >= 0) return executor.parameters().to_plain(id, view.values);
@@ -167,6 +168,7 @@ void restore_training_state(const base::StateSource& source, Executor& executor,
   }
   const std::vector<ParameterView> views = parameters.views();
   for (const StateView& view : optimizer.state()) {
+    if (view.block) continue;
     const ParameterId id = parameter_of(view, views, network);
     const auto plain =
         base::read_array<float>(source, optimizer_name(view), shape_of(view, id, network));

@@ -20,7 +20,8 @@ struct ReplicaPlace {
   std::function<void(std::span<double>)> sum_over_ranks;
 };
 
-/// Collective when place.sum_over_ranks is. Weights and running statistics have the reference
+/// Without the optimizer's state that nodes divide (StateView::block). Collective when
+/// place.sum_over_ranks is. Weights and running statistics have the reference
 /// model's names, as plain row-major fp32; what only a resume needs (momentum, each rank's part of
 /// the statistics in fp64) is under base::kResumeGroup. Changes nothing. The arrays refer to
 /// executor and optimizer.

@@ -83,10 +83,6 @@ class Measurement {
         operation_(kind.make(bytes / static_cast<std::int64_t>(sizeof(float)), around)) {
     row_.kind = &kind;
     row_.bytes = bytes;
-    if (kind.is_in_training()) {
-      sides_.emplace_back(Side::kTraining, &row_.training.emplace());
-    }
-    sides_.emplace_back(Side::kMpi, &row_.mpi);
   }
 
   Row go() {
@@ -94,8 +90,8 @@ class Measurement {
     warm_up();
     take_times();
     check();
-    const bool is_long = row_.training && row_.training->median() >= effort_.shortest_overlap;
-    if (row_.kind->hides && is_long) row_.overlap = overlap(row_.training->median());
+    const double exchange = row_.training.median();
+    if (row_.kind->hides && exchange >= effort_.shortest_overlap) row_.overlap = overlap(exchange);
     return row_;
   }
 
@@ -139,7 +135,7 @@ class Measurement {
     const int times = 3 * kOverlaps * exchange > effort_.seconds ? 1 : kOverlaps;
     Computation computation(exchange, world_);
     const Work work = computation.work();
-    check(*row_.training, Side::kTraining, [&] { operation_->run_beside(work); });
+    check(row_.training, Side::kTraining, [&] { operation_->run_beside(work); });
     std::vector<double> alone, computing, both;
     for (int i = 0; i < times; ++i) {
       alone.push_back(seconds_of(world_, [&] { operation_->run(Side::kTraining); }));
@@ -153,7 +149,8 @@ class Measurement {
   const runner::Communicator& world_;
   const std::unique_ptr<Operation> operation_;
   Row row_;
-  std::vector<std::pair<Side, Times*>> sides_;
+  std::array<std::pair<Side, Times*>, 2> sides_ = {
+      {{Side::kTraining, &row_.training}, {Side::kMpi, &row_.mpi}}};
 };
 
 }  // namespace

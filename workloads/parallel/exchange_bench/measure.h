@@ -37,8 +37,7 @@ struct Overlap {
 struct Row {
   const Kind* kind = nullptr;
   std::int64_t bytes = 0;
-  std::optional<Times> training;  ///< none: training has no such exchange
-  Times mpi;
+  Times training, mpi;
   std::optional<Overlap> overlap;  ///< none for what training waits for, and for short exchanges
 };
 

@@ -13,8 +13,10 @@
 #include "runner/communicator.h"
 #include "runner/exact_terms.h"
 #include "runner/plain_mpi.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/gradient_exchange.h"
 #include "workloads/parallel/node_memory.h"
+#include "workloads/parallel/shard_sum.h"
 
 namespace exchange_bench {
 
@@ -163,16 +165,69 @@ class AllGather final : public BufferedOperation {
   }
 };
 
+/// The sum of gradients where nodes divide updates: of each piece a rank gets its shard.
 class ReduceScatter final : public BufferedOperation {
  public:
   ReduceScatter(std::int64_t floats, const runner::Surroundings& around)
-      : BufferedOperation(floats, floats / around.world.size(), around) {}
-  void run(Side) override { mpi_.reduce_scatter(send_, receive_); }
-  std::int64_t wrong(Side) const override {
-    const std::size_t mine = static_cast<std::size_t>(world_.rank()) * receive_.size();
-    const ExactTerms terms(world_.size());
-    return count_wrong(receive_, [&](std::size_t i) { return terms.sum(mine + i); });
+      : BufferedOperation(floats, floats / around.world.size(), around),
+        gradients_(send_.size()),
+        pieces_(pieces_of(gradients_, around.world.size())),
+        sums_(around.world, pieces_, around.telemetry, "reduce-scatter") {}
+  void fill() override {
+    BufferedOperation::fill();
+    fill_with_terms(gradients_, world_.rank());
   }
+  void run(Side side) override {
+    if (side == Side::kMpi) return mpi_.reduce_scatter(send_, receive_);
+    run_beside({});
+  }
+  void run_beside(const Work& work) override {
+    std::size_t begun = 0;
+    for (int done = 1; done <= work.pieces; ++done) {
+      work.piece();
+      const std::size_t ready =
+          pieces_.size() * static_cast<std::size_t>(done) / static_cast<std::size_t>(work.pieces);
+      while (begun < ready) sums_.begin(begun++);
+      sums_.test();
+    }
+    while (begun < pieces_.size()) sums_.begin(begun++);
+    for (std::size_t piece = 0; piece < pieces_.size(); ++piece) sums_.wait(piece);
+  }
+  std::int64_t wrong(Side side) const override {
+    const ExactTerms terms(world_.size());
+    if (side == Side::kMpi) {
+      const std::size_t mine = static_cast<std::size_t>(world_.rank()) * receive_.size();
+      return count_wrong(receive_, [&](std::size_t i) { return terms.sum(mine + i); });
+    }
+    std::int64_t wrong = 0;
+    for (const std::span<float> piece : pieces_) {
+      const auto [first, last] =
+          parallel::shard_of(std::ssize(piece), world_.size(), world_.rank());
+      const auto shard =
+          piece.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+      const auto before = static_cast<std::size_t>(shard.data() - gradients_.data());
+      wrong += count_wrong(shard, [&](std::size_t i) { return terms.sum(before + i); });
+    }
+    return wrong;
+  }
+
+ private:
+  /// Of as many whole cells for each rank.
+  static std::vector<std::span<float>> pieces_of(std::span<float> floats, int ranks) {
+    const std::int64_t unit = ranks * nn::kUpdateCell;
+    const auto most = static_cast<std::size_t>(
+        std::max(parallel::GradientExchange::kLargestPieceFloats / unit * unit, unit));
+    std::vector<std::span<float>> pieces;
+    for (; floats.size() > most; floats = floats.subspan(most)) {
+      pieces.push_back(floats.first(most));
+    }
+    pieces.push_back(floats);
+    return pieces;
+  }
+
+  Floats gradients_;
+  const std::vector<std::span<float>> pieces_;
+  parallel::ShardSums sums_;
 };
 
 /// How the arrays of a checkpoint reach all ranks.
@@ -257,11 +312,14 @@ std::span<const Kind> kinds() {
            .buffers = 4},
       Kind{.name = "reduce-scatter",
            .reduction = "sum",
+           .training = "MPI_Ialltoallv, and a sum in the order of ranks",
            .mpi = "MPI_Reduce_scatter_block",
+           .hides = true,
            .unit = one_each,
            .parts = one_each,
            .traffic = passes_to_others,
-           .make = make<ReduceScatter>},
+           .make = make<ReduceScatter>,
+           .buffers = 4},
       Kind{.name = "all-gather",
            .training = "MPI_Ialltoallv",
            .mpi = "MPI_Allgather",

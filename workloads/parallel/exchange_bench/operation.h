@@ -39,7 +39,7 @@ struct Kind {
   const char* name = "";
   const char* reduction = "none";  ///< "sum"
   int root = -1;                   ///< -1: none
-  const char* training = "";       ///< how training performs it; "": it does not
+  const char* training = "";       ///< how training performs it
   const char* mpi = "";            ///< the call
   bool hides = false;              ///< whether training computes while it is under way
   /// Sizes are multiples of this many floats.
@@ -51,8 +51,6 @@ struct Kind {
   std::unique_ptr<Operation> (*make)(std::int64_t floats,
                                      const runner::Surroundings& around) = nullptr;
   int buffers = 2;  ///< of a rank, each as large as the size, while results are checked
-
-  bool is_in_training() const { return training[0] != '\0'; }
 };
 
 /// In the order in which they are measured.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "runner/base/units.h"
 
@@ -31,12 +30,11 @@ std::string wrong_text(const Times& times) {
   return times.wrong ? std::to_string(*times.wrong) : kNone;
 }
 
-std::string columns(const Row& row, const std::optional<Times>& times, int ranks) {
-  if (!times) return fmt::format("  {0:>9}  {0:>7}  {0:>7}  {0:>6}", kNone);
-  const Rates rates = rates_of(row, *times, ranks);
+std::string columns(const Row& row, const Times& times, int ranks) {
+  const Rates rates = rates_of(row, times, ranks);
   return fmt::format("  {:>9}  {:>7}  {:>7}  {:>6}", microseconds(rates.seconds),
                      rate_text(rates.algorithm_bytes_per_s), rate_text(rates.bus_bytes_per_s),
-                     wrong_text(*times));
+                     wrong_text(times));
 }
 
 std::int64_t count_of(const Row& row, int ranks) {
@@ -61,14 +59,12 @@ nlohmann::json json_of(const Overlap& overlap) {
 }
 
 std::string mean_text(const std::vector<Row>& rows, int ranks, Side side) {
+  if (rows.empty()) return kNone;
   double sum = 0.0;
-  int count = 0;
   for (const Row& row : rows) {
-    if (side == Side::kTraining && !row.training) continue;
-    sum += rates_of(row, side == Side::kTraining ? *row.training : row.mpi, ranks).bus_bytes_per_s;
-    ++count;
+    sum += rates_of(row, side == Side::kTraining ? row.training : row.mpi, ranks).bus_bytes_per_s;
   }
-  return count == 0 ? kNone : fmt::format("{:.4g}", sum / count / kGigabyte);
+  return fmt::format("{:.4g}", sum / static_cast<double>(rows.size()) / kGigabyte);
 }
 
 }  // namespace
@@ -80,11 +76,10 @@ Rates rates_of(const Row& row, const Times& times, int ranks) {
 }
 
 std::string heading(const Kind& kind, int ranks, int nodes) {
-  const char* const training = kind.is_in_training() ? kind.training : "not in training";
   std::string text = fmt::format(
       "# {} of {} ranks on {} {}\n"
       "# training: {}; MPI: {}\n",
-      kind.name, ranks, nodes, nodes == 1 ? "node" : "nodes", training, kind.mpi);
+      kind.name, ranks, nodes, nodes == 1 ? "node" : "nodes", kind.training, kind.mpi);
   text += fmt::format("#{:>11}  {:>11}  {:>6}  {:>6}  {:>5}  {:^36}  {:^36}\n", "", "", "", "", "",
                       "training", "MPI");
   text +=
@@ -114,8 +109,7 @@ std::string line(const Row& row, int ranks) {
 std::int64_t wrong_elements(const std::vector<Row>& rows) {
   std::int64_t wrong = 0;
   for (const Row& row : rows) {
-    wrong += row.mpi.wrong.value_or(0);
-    if (row.training) wrong += row.training->wrong.value_or(0);
+    wrong += row.mpi.wrong.value_or(0) + row.training.wrong.value_or(0);
   }
   return wrong;
 }
@@ -138,7 +132,7 @@ nlohmann::json json_of(const Row& row, int ranks) {
           {"type", "float"},
           {"redop", row.kind->reduction},
           {"root", row.kind->root},
-          {"training", row.training ? json_of(row, *row.training, ranks) : none},
+          {"training", json_of(row, row.training, ranks)},
           {"mpi", json_of(row, row.mpi, ranks)},
           {"overlap", row.overlap ? json_of(*row.overlap) : none}};
 }
@@ -156,7 +150,7 @@ nlohmann::json definitions() {
       {"failure", "why results cannot be trusted; null if they can"},
       {"bytes", "the larger of a rank's two buffers; of a link: the message size"},
       {"count", "elements of 4 bytes that a rank gives each other, or all"},
-      {"training", "the exchange by the code that training calls; null: training has none"},
+      {"training", "the exchange by the code that training calls"},
       {"mpi", "the exchange by blocking calls of the MPI library"},
       {"time_s",
        "seconds of a call, after a barrier, on the slowest rank; the calls of both sides take "

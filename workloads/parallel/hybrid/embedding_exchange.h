@@ -86,6 +86,8 @@ class EmbeddingExchange {
   void start_ids(std::span<const nn::Bags> local) { ids_.start(local); }
   void start_ids(std::span<const std::int32_t> local) { ids_.start(local); }
   std::span<const nn::Bags> finish_ids() { return ids_.finish(); }
+  /// Whether ids have been started and not finished.
+  bool sends_ids() const { return ids_.is_started(); }
 
   /// Collective. owned [B, W_r] must not change until finish_forward(), which writes value [n, W]
   /// except the columns of replicated tables. T is float or nn::Bf16, according to options.values.

@@ -225,12 +225,23 @@ void HybridParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
   replicated_.initialize(seed);
 }
 
+void HybridParallel::require_ids(Ids ids) const {
+  if (ids.size() == ids_of_step_) return;
+  throw base::ShapeError(fmt::format("step: expected {} ids for {} samples, got {}", ids_of_step_,
+                                     local_batch(), ids.size()));
+}
+
+void HybridParallel::send_ahead() {
+  if (!next_ids_ || exchange_.is_local() || exchange_.sends_ids()) return;
+  const Ids ids = next_ids_();
+  if (ids.empty()) return;
+  require_ids(ids);
+  exchange_.start_ids(ids);
+}
+
 void HybridParallel::begin(Ids ids) {
-  if (ids.size() != ids_of_step_) {
-    throw base::ShapeError(fmt::format("step: expected {} ids for {} samples, got {}", ids_of_step_,
-                                       local_batch(), ids.size()));
-  }
-  if (!exchange_.is_local()) exchange_.start_ids(ids);
+  require_ids(ids);
+  if (!exchange_.is_local() && !exchange_.sends_ids()) exchange_.start_ids(ids);
   local_bags_.clear();
   for (std::size_t i = 0; i < local_offsets_.size(); ++i) {
     const auto count = static_cast<std::size_t>(local_offsets_[i].back());
@@ -272,6 +283,7 @@ void HybridParallel::finish_look_up(T* value) {
     const auto table = static_cast<std::size_t>(placement_.replicated[i]);
     replicated_[i].forward(local_bags_[i], value + columns_[table], exchange_.value_columns());
   }
+  send_ahead();
 }
 
 void HybridParallel::input_gradient_ready(nn::ValueId /*value*/) {
@@ -289,17 +301,23 @@ void HybridParallel::start_gradients() {
                            reinterpret_cast<T*>(owned_gradient_.data()));
 }
 
-void HybridParallel::gradients_ready(std::int64_t /*floats*/) { exchange_.progress(); }
+void HybridParallel::gradients_ready(std::int64_t /*floats*/) {
+  send_ahead();
+  exchange_.progress();
+}
 
 void HybridParallel::step(Ids ids, const DataParallel::Load& load, const DataParallel::Loss& loss,
-                          nn::Optimizer& optimizer, double learning_rate) {
+                          nn::Optimizer& optimizer, double learning_rate, const NextIds& next) {
   begin(ids);
+  next_ids_ = next;
   dense_.step(load, loss, optimizer, learning_rate, this);
+  const double table_rate = learning_rate * config_.learning_rate_factor;
   if (is_bf16()) {
-    update_tables<nn::Bf16>(learning_rate);
+    update_tables<nn::Bf16>(table_rate);
   } else {
-    update_tables<float>(learning_rate);
+    update_tables<float>(table_rate);
   }
+  next_ids_ = nullptr;
 }
 
 template <class T>
@@ -348,10 +366,33 @@ void HybridParallel::update_replicated(double learning_rate) {
 }
 
 void HybridParallel::infer(Ids ids, const std::function<void()>& load) {
+  if (exchange_.sends_ids()) {
+    throw base::Error(base::ExitCode::kInternal, "inference while ids of a step are under way");
+  }
   begin(ids);
   load();
   const Scope scope(telemetry_, Subsystem::kForward);
   executor().forward(nn::Mode::kInference, this);
+}
+
+void HybridParallel::exchange_alone() {
+  dense_.exchange_alone();
+  if (exchange_.is_local()) return;
+  exchange_.start_ids(std::vector<std::int32_t>(ids_of_step_));
+  exchange_.finish_ids();
+  if (is_bf16()) {
+    exchange_values<nn::Bf16>();
+  } else {
+    exchange_values<float>();
+  }
+}
+
+template <class T>
+void HybridParallel::exchange_values() {
+  exchange_.start_forward(reinterpret_cast<const T*>(owned_.data()));
+  exchange_.finish_forward(executor().input<T>(kEmbeddingsInput).data());
+  start_gradients<T>();
+  exchange_.finish_backward<T>();
 }
 
 std::uint64_t HybridParallel::replica_hash() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,7 +22,8 @@ struct EmbeddingConfig {
   nn::TableStorage storage = nn::TableStorage::kF32;
   std::optional<nn::TableUpdate> update;  ///< empty: nn::best_update() chooses for each table
   nn::SparseRule rule = nn::SparseRule::kSgd;
-  double epsilon = 1e-8;  ///< of the Adagrad rules
+  double epsilon = 1e-8;              ///< of the Adagrad rules
+  double learning_rate_factor = 1.0;  ///< the tables' rate over the layers'
   AlltoallVariant alltoall = AlltoallVariant::kAlltoall;
   nn::Precision payload = nn::Precision::kF32;  ///< in which floats are sent between ranks
   std::int64_t memory_limit_bytes = 0;          ///< for the tables of a rank; 0: no limit
@@ -53,11 +55,13 @@ std::int64_t table_exchange_bytes(const EmbeddingConfig& embeddings,
 /// A network with two inputs (dense features, and the embeddings of all tables side by side) and
 /// its tables. A step on any number of ranks is mathematically the step of one rank with the whole
 /// batch. Gradients, those of tables included, are of the mean loss over the global batch, so the
-/// learning rate needs no scaling.
+/// learning rate needs no scaling by ranks.
 /// Source: Kalamkar et al., arXiv:2005.04680, hybrid parallelism and the order of its exchanges.
 class HybridParallel final : public Model, private nn::PassListener {
  public:
   using Ids = std::span<const std::int32_t>;  ///< [table][sample][bag_size of the table]
+  /// The ids of the next step if they are at hand, else an empty span.
+  using NextIds = std::function<Ids()>;
 
   /// Collective. All outlive this. Throws as require_fit(), place() and DataParallel do, before
   /// tables are allocated.
@@ -73,9 +77,11 @@ class HybridParallel final : public Model, private nn::PassListener {
 
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
   /// Collective. One update with `ids` of this rank's samples; other arguments as for
-  /// DataParallel::step(). REQUIRES: each id is less than its table's number of rows.
+  /// DataParallel::step(). Asks `next` during the passes until it gives ids, which then travel
+  /// behind the dense layers; those of the following step must be the same, and infer() must not
+  /// come before it. REQUIRES: each id is less than its table's number of rows.
   void step(Ids ids, const DataParallel::Load& load, const DataParallel::Loss& loss,
-            nn::Optimizer& optimizer, double learning_rate);
+            nn::Optimizer& optimizer, double learning_rate, const NextIds& next = {});
   void finish_update() override { dense_.finish_update(); }
   /// Collective. An inference pass; the results are the executor's outputs.
   void infer(Ids ids, const std::function<void()>& load);
@@ -92,6 +98,8 @@ class HybridParallel final : public Model, private nn::PassListener {
     return dense_.is_finite() && tables_.is_finite() && replicated_.is_finite();
   }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
+  /// In addition to the layers': ids, embeddings, and their gradients.
+  void exchange_alone() override;
 
   /// Each rank contributes its own parts of tables.
   std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
@@ -114,14 +122,20 @@ class HybridParallel final : public Model, private nn::PassListener {
   void input_gradient_ready(nn::ValueId value) override;
   void gradients_ready(std::int64_t floats) override;
 
-  /// Sends the ids to the tables, looks them up, and starts sending the sums of rows back.
+  /// Sends the ids to the tables unless they have been sent, looks them up, and starts sending the
+  /// sums of rows back.
   void begin(Ids ids);
+  void require_ids(Ids ids) const;
+  /// Starts sending the next step's ids if they are at hand.
+  void send_ahead();
   template <class T>
   void look_up();
   template <class T>
   void finish_look_up(T* value);
   template <class T>
   void start_gradients();
+  template <class T>
+  void exchange_values();
   template <class T>
   void update_tables(double learning_rate);
   template <class T>
@@ -150,6 +164,7 @@ class HybridParallel final : public Model, private nn::PassListener {
   std::vector<std::int64_t> columns_;         ///< first column of each table in the value matrix
   std::span<const nn::Bags> owned_bags_;      ///< by shard, of all samples; until the next step
   std::size_t ids_of_step_ = 0;               ///< number of ids in a step of this rank
+  NextIds next_ids_;                          ///< empty outside step()
   /// For the tables that are looked up with this rank's ids only (the replicated ones, or all if
   /// exchange_.is_local()): index of their first id in a step's ids, and bags of this rank's
   /// samples.

@@ -41,6 +41,7 @@ class IdExchange {
   /// Collective, for bags of fixed sizes. local: packed ids [table][sample][id].
   void start(std::span<const std::int32_t> local);
   void progress();
+  bool is_started() const { return is_started_; }
   /// Collective. Returns the bags of all samples of the batch for each of this rank's shards, in
   /// order. Valid until the next finish().
   std::span<const nn::Bags> finish();

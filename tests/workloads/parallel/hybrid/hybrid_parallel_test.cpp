@@ -130,6 +130,18 @@ TEST_P(Hybrid, GivesTheSameBitsAgainAndOnEveryReplica) {
   EXPECT_EQ(world_.allreduce_min(hash), world_.allreduce_max(hash));
 }
 
+TEST_P(Hybrid, GivesTheSameBitsWhenIdsTravelDuringTheStepBefore) {
+  HybridTrial first(world_, GetParam()), second(world_, GetParam());
+  for (int step = 0; step < 6; ++step) {
+    ASSERT_EQ(second.step(step % 3 < 2), first.step()) << step;
+  }
+  EXPECT_EQ(second.weights(), first.weights());
+  EXPECT_EQ(first.sent_ahead(), 0);
+  const bool sends = !second.model().exchange().is_local() && second.slice().count > 0;
+  EXPECT_EQ(second.sent_ahead(), sends ? 4 : 0);
+  EXPECT_EQ(second.infer(), first.infer()) << "the last step was followed by no other";
+}
+
 /// Reference: a step on the whole batch in double precision.
 class Twin {
  public:
@@ -271,6 +283,30 @@ TEST(HybridParallel, RoundsAPayloadToEightBits) {
   const Arrays a = rounded.weights(), b = exact.weights();
   for (const auto& [name, values] : a) {
     EXPECT_LT(update_error(start.at(name), values, b.at(name)), std::ldexp(1.0, -4)) << name;
+  }
+}
+
+TEST(HybridParallel, TrainsTablesAtAMultipleOfTheLayersRate) {
+  const runner::Communicator world = runner::Communicator::world();
+  HybridCase given{"faster", uneven()};
+  given.embeddings.replicate_up_to_rows = 31;
+  HybridTrial usual(world, given);
+  given.embeddings.learning_rate_factor = 4.0;
+  HybridTrial faster(world, given);
+  const Arrays start = usual.weights();
+  usual.step();
+  faster.step();
+  const Arrays a = faster.weights(), b = usual.weights();
+  const std::size_t layers = usual.network().parameters().size();
+  EXPECT_EQ(a.size(), world.rank() == 0 ? layers + given.embeddings.tables.size() : layers);
+  for (const auto& [name, values] : a) {
+    const double factor = name.starts_with("table") ? 4.0 : 1.0;
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double before = static_cast<double>(start.at(name)[i]);
+      expected.push_back(before + factor * (static_cast<double>(b.at(name)[i]) - before));
+    }
+    EXPECT_LT(update_error(start.at(name), values, expected), 1e-3) << name;
   }
 }
 

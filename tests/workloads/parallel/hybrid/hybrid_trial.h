@@ -110,9 +110,17 @@ class HybridTrial {
   HybridTrial(const HybridTrial&) = delete;
   HybridTrial& operator=(const HybridTrial&) = delete;
 
-  /// Collective. The mean loss over the global batch.
-  double step() {
+  /// Collective. The mean loss over the global batch. is_followed: whether a step comes next, whose
+  /// ids are at hand at the second question, as if they were read meanwhile.
+  double step(bool is_followed = false) {
     load_samples();
+    const std::vector<std::int32_t> next = ids_of(steps_ + 1);
+    int questions = 0;
+    const HybridParallel::NextIds next_ids = [&]() -> HybridParallel::Ids {
+      if (!is_followed || ++questions < 2) return {};
+      ++sent_ahead_;
+      return next;
+    };
     double loss = 0.0;
     model_.step(
         ids_, [this](std::int64_t) { load_dense(); },
@@ -123,7 +131,7 @@ class HybridTrial {
                                           executor.output_gradient())
                      .loss;
         },
-        *optimizer_, case_.learning_rate);
+        *optimizer_, case_.learning_rate, next_ids);
     ++steps_;
     world_.allreduce_sum(std::span<double>(&loss, 1));
     return loss / static_cast<double>(kHybridBatch);
@@ -134,6 +142,8 @@ class HybridTrial {
     for (int i = 0; i < count; ++i) loss = step();
     return loss;
   }
+  /// Steps whose ids travelled during the step before.
+  int sent_ahead() const { return sent_ahead_; }
   /// Collective. Logits of this rank's samples of the next batch.
   std::vector<float> infer() {
     load_samples();
@@ -178,20 +188,25 @@ class HybridTrial {
     return config;
   }
   void load_samples() {
-    std::vector<std::vector<std::int32_t>> by_table(case_.embeddings.tables.size());
     dense_.clear();
     labels_.clear();
     for (std::int64_t i = 0; i < model_.local_batch(); ++i) {
       const HybridSample sample(case_.embeddings, steps_, slice().first + i);
       dense_.insert(dense_.end(), sample.dense.begin(), sample.dense.end());
       labels_.push_back(sample.label);
-      for (std::size_t table = 0; table < by_table.size(); ++table) {
-        by_table[table].insert(by_table[table].end(), sample.ids[table].begin(),
-                               sample.ids[table].end());
+    }
+    ids_ = ids_of(steps_);
+  }
+  /// Of this rank's samples of a step.
+  std::vector<std::int32_t> ids_of(std::int64_t step) {
+    std::vector<std::int32_t> ids;
+    for (std::size_t table = 0; table < case_.embeddings.tables.size(); ++table) {
+      for (std::int64_t i = 0; i < model_.local_batch(); ++i) {
+        const HybridSample sample(case_.embeddings, step, slice().first + i);
+        ids.insert(ids.end(), sample.ids[table].begin(), sample.ids[table].end());
       }
     }
-    ids_.clear();
-    for (const auto& ids : by_table) ids_.insert(ids_.end(), ids.begin(), ids.end());
+    return ids;
   }
   void load_dense() { std::copy(dense_.begin(), dense_.end(), model_.executor().input().begin()); }
 
@@ -204,6 +219,7 @@ class HybridTrial {
   HybridParallel model_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   std::int64_t steps_ = 0;
+  int sent_ahead_ = 0;
   std::vector<float> dense_, labels_;
   std::vector<std::int32_t> ids_;
 };
