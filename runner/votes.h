@@ -17,9 +17,9 @@ struct Votes {
   bool lacks_records = false;     ///< the log cannot be written; rank 0 knows
 };
 
-/// Steps until ranks agree again: of a second together, and at least one. Between nodes, votes wait
-/// behind gradients that are under way; so there it is up to eight steps if these take less than
-/// ten seconds.
+/// Steps until ranks agree again: those of a second, and at least one. Between nodes, votes wait
+/// behind gradients that are under way; so there it is up to eight, as many as fit into ten
+/// seconds, if that is more.
 std::int64_t steps_until_votes(double ns_per_step, bool is_between_nodes);
 
 /// Collective. Returns the same votes on every rank, so that all decide alike.

@@ -82,7 +82,7 @@ await() {
   children=()
 }
 
-# WHO: the run ends after the step under way. The launcher passes USR2 on to all ranks.
+# WHO: the run ends after the steps under way. The launcher passes USR2 on to all ranks.
 ask_to_end() {
   local child
   [[ $asked == limit ]] || asked=$1

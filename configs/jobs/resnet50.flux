@@ -83,7 +83,7 @@ await() {
   children=()
 }
 
-# WHO: the run saves itself and ends after the step under way. The launcher passes USR2 on to all ranks.
+# WHO: the run saves itself and ends after the steps under way. The launcher passes USR2 on to all ranks.
 ask_to_end() {
   local child
   [[ $asked == limit ]] || asked=$1

@@ -129,7 +129,7 @@ std::string ask_to_end(const JobRequest& request) {
   return R"sh(
 # WHO: the run )sh" +
          std::string(saves ? "saves itself and ends" : "ends") +
-         R"sh( after the step under way. The launcher passes USR2 on to all ranks.
+         R"sh( after the steps under way. The launcher passes USR2 on to all ranks.
 ask_to_end() {
   local child
   [[ $asked == limit ]] || asked=$1

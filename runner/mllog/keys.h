@@ -62,9 +62,10 @@ inline constexpr char kWarmupEpochs[] = "opt_learning_rate_warmup_epochs";
 inline constexpr char kWarmupFactor[] = "opt_learning_rate_warmup_factor";
 inline constexpr char kDecayBoundaryEpochs[] = "opt_learning_rate_decay_boundary_epochs";
 inline constexpr char kDecayFactor[] = "opt_learning_rate_decay_factor";
+/// A key of this project: the peak of the learning rate of DLRM's tables, if they have their own.
+inline constexpr char kTablesLearningRate[] = "tables_learning_rate";
 /// A key of this project: how gradients travel between nodes if not in full, "top_k 0.01 with error
 /// feedback".
-inline constexpr char kTablesLearningRate[] = "tables_learning_rate";
 inline constexpr char kGradientsBetweenNodes[] = "gradients_between_nodes";
 /// A key of this project: the number of parts along depth and height into which ranks split a
 /// sample.

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,15 +65,30 @@ std::vector<float> gathered(const nn::StateView& state, const Tensor& tensor,
 
 }  // namespace
 
+std::int64_t gathered_state_bytes(const nn::Network& network, std::int64_t buffers, int ranks) {
+  std::int64_t largest = 0;
+  for (const nn::ParameterSpec& spec : network.parameters()) {
+    largest = std::max(largest, std::accumulate(spec.shape.begin(), spec.shape.end(),
+                                                std::int64_t{1}, std::multiplies<>()));
+  }
+  // A share, which one tensor may exceed; and copies of a tensor while it is gathered.
+  constexpr std::int64_t kCopies = 3;
+  return (buffers * network.parameter_count() / ranks + (1 + kCopies) * largest) *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
 std::vector<base::StateArray> divided_state(const nn::Executor& executor, nn::Optimizer& optimizer,
                                             const GradientExchange& exchange,
                                             const runner::Communicator& world) {
   std::vector<base::StateArray> arrays;
+  std::vector<std::int64_t> floats(static_cast<std::size_t>(world.size()));  // of each rank
   const std::vector<nn::ParameterView> views = executor.parameters().views();
   for (const nn::StateView& state : optimizer.state()) {
     if (!state.block) continue;
     const Tensor tensor = tensor_of(state, views, executor.network());
-    const int root = static_cast<int>(arrays.size()) % world.size();
+    const auto least = std::ranges::min_element(floats);
+    *least += tensor.view.count;
+    const auto root = static_cast<int>(least - floats.begin());
     const auto elements =
         std::make_shared<const std::vector<float>>(gathered(state, tensor, exchange, world, root));
     const auto bytes = [&executor, elements, id = tensor.id](std::vector<std::byte>& scratch) {

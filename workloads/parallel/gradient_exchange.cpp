@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runner/base/ceil_div.h"
+#include "runner/base/error.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/float_sum.h"
 #include "workloads/parallel/narrow_sum.h"
@@ -317,6 +318,9 @@ void GradientExchange::wait_gathered(std::int64_t begin, std::int64_t end) {
 }
 
 std::vector<float> GradientExchange::sums() const {
+  if (is_divided_) {
+    throw base::Error(base::ExitCode::kInternal, "sums of gradients of which each node has a part");
+  }
   std::vector<float> sums(static_cast<std::size_t>(floats_));
   for (std::int64_t begin = 0; begin < floats_; begin += piece_floats_) {
     const std::int64_t count = std::min(piece_floats_, floats_ - begin);

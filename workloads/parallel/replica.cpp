@@ -8,6 +8,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/state.h"
+#include "workloads/parallel/divided_state.h"
 
 namespace parallel {
 
@@ -94,7 +95,8 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   std::int64_t& sums = rank["sums between nodes"];
   if (travel.divided_update) {
     // What arrives for the own shards of pieces under way, and the own shards of a gather.
-    const std::int64_t piece = GradientExchange::kLargestPieceFloats * kFloat;
+    const std::int64_t piece =
+        std::max(GradientExchange::kLargestPieceFloats, nodes * nn::kUpdateCell) * kFloat;
     sums = std::min(summed, static_cast<std::int64_t>(kShardsAtOnce) * piece);
   } else if (travel.is_exact()) {
     // Two of as many chunks as there are nodes (runner::RingSum); of two nodes one.
@@ -129,6 +131,10 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelC
   const std::int64_t sharers =
       training.gradients.divided_update ? place.ranks / place.node_ranks : 1;
   add_sums_between_nodes(training.gradients, bytes.at("gradients"), place, rank);
+  if (sharers > 1) {
+    rank["optimizer state on its way to files"] =
+        gathered_state_bytes(network, optimizer.buffers(), place.ranks);
+  }
   return {rank,
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},

@@ -164,6 +164,35 @@ TEST(Resnet50Config, KeepsDecodedImagesOfTheirFullSize) {
             "leave one of both out");
 }
 
+TEST(Resnet50Config, PlansTheMemoryOfWhatTravelsBetweenNodes) {
+  const auto needs = [](const json& training, int ranks) {
+    json object = small();
+    object["training"].update(training);
+    const base::ObjectReader reader(object, "small.json");
+    return memory_needs(runner::parse_run_config(reader, "small.json"),
+                        {.rank = 0, .ranks = ranks, .node_ranks = 1});
+  };
+  const char* const kSums = "sums between nodes";
+  const char* const kRest = "gradients that were left out";
+  const char* const kToFiles = "optimizer state on its way to files";
+  const runner::MemoryNeeds alone = needs({{"divided_update", true}}, 1);
+  const std::int64_t gradients = alone.rank.at("gradients"),
+                     state = alone.node.at("optimizer state");
+  for (const char* part : {kSums, kRest, kToFiles}) EXPECT_EQ(alone.rank.count(part), 0U) << part;
+  EXPECT_EQ(needs(json::object(), 4).rank.at(kSums), gradients * 2 / 4) << "two chunks of a ring";
+  EXPECT_EQ(needs(json::object(), 2).rank.at(kSums), gradients / 2);
+  const runner::MemoryNeeds bytes = needs({{"gradient_payload", "int8"}}, 4);
+  EXPECT_NEAR(static_cast<double>(bytes.rank.at(kSums)),
+              2 * 0.75 * 260.0 / 1024 * static_cast<double>(gradients), 1000.0);
+  EXPECT_EQ(bytes.rank.at(kRest), gradients);
+  EXPECT_EQ(needs({{"gradient_payload", "int8"}, {"error_feedback", false}}, 4).rank.count(kRest),
+            0U);
+  const runner::MemoryNeeds divided = needs({{"divided_update", true}}, 4);
+  EXPECT_EQ(divided.node.at("optimizer state"), state / 4);
+  EXPECT_LE(divided.rank.at(kSums), gradients);
+  EXPECT_GE(divided.rank.at(kToFiles), state / 4) << "a share of the whole state";
+}
+
 TEST(Resnet50Config, KnowsWhatIsMadeAgain) {
   json config = small();
   const auto recompute = [&] {
