@@ -27,7 +27,7 @@ inline constexpr std::size_t kShardsAtOnce = 4;
 /// Buffers that are used again.
 class Buffers {
  public:
-  /// Of at least so many floats, of any values.
+  /// Returns a buffer of `floats` floats or more; their values are unspecified.
   std::vector<float> take(std::size_t floats);
   void give_back(std::vector<float> buffer) { free_.push_back(std::move(buffer)); }
 

@@ -248,11 +248,7 @@ void HybridParallel::begin(Ids ids) {
     local_bags_.push_back({ids.subspan(first_id_[i], count), local_offsets_[i]});
   }
   owned_bags_ = exchange_.is_local() ? local_bags_ : exchange_.finish_ids();
-  if (is_bf16()) {
-    look_up<nn::Bf16>();
-  } else {
-    look_up<float>();
-  }
+  for_values([&]<class T>(T) { look_up<T>(); });
 }
 
 template <class T>
@@ -269,11 +265,7 @@ void HybridParallel::look_up() {
 }
 
 void HybridParallel::input_needed(nn::ValueId /*value*/) {
-  if (is_bf16()) {
-    finish_look_up(executor().input<nn::Bf16>(kEmbeddingsInput).data());
-  } else {
-    finish_look_up(executor().input<float>(kEmbeddingsInput).data());
-  }
+  for_values([&]<class T>(T) { finish_look_up(executor().input<T>(kEmbeddingsInput).data()); });
 }
 
 template <class T>
@@ -288,11 +280,7 @@ void HybridParallel::finish_look_up(T* value) {
 
 void HybridParallel::input_gradient_ready(nn::ValueId /*value*/) {
   if (exchange_.is_local()) return;
-  if (is_bf16()) {
-    start_gradients<nn::Bf16>();
-  } else {
-    start_gradients<float>();
-  }
+  for_values([&]<class T>(T) { start_gradients<T>(); });
 }
 
 template <class T>
@@ -312,11 +300,7 @@ void HybridParallel::step(Ids ids, const DataParallel::Load& load, const DataPar
   next_ids_ = next;
   dense_.step(load, loss, optimizer, learning_rate, this);
   const double table_rate = learning_rate * config_.learning_rate_factor;
-  if (is_bf16()) {
-    update_tables<nn::Bf16>(table_rate);
-  } else {
-    update_tables<float>(table_rate);
-  }
+  for_values([&]<class T>(T) { update_tables<T>(table_rate); });
   next_ids_ = nullptr;
 }
 
@@ -380,11 +364,7 @@ void HybridParallel::exchange_alone() {
   if (exchange_.is_local()) return;
   exchange_.start_ids(std::vector<std::int32_t>(ids_of_step_));
   exchange_.finish_ids();
-  if (is_bf16()) {
-    exchange_values<nn::Bf16>();
-  } else {
-    exchange_values<float>();
-  }
+  for_values([&]<class T>(T) { exchange_values<T>(); });
 }
 
 template <class T>

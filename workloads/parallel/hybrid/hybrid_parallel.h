@@ -150,7 +150,15 @@ class HybridParallel final : public Model, private nn::PassListener {
   /// This rank's columns of a table; null if it has none.
   nn::EmbeddingTable* part_of(std::size_t table);
   const nn::EmbeddingTable* part_of(std::size_t table) const;
-  bool is_bf16() const { return dense_.executor().precision() == nn::Precision::kBf16; }
+  /// Calls use(T()), where T is the type of embeddings and their gradients.
+  template <class Use>
+  void for_values(Use use) const {
+    if (executor().precision() == nn::Precision::kBf16) {
+      use(nn::Bf16());
+    } else {
+      use(float());
+    }
+  }
 
   const runner::Communicator& world_;
   telemetry::Telemetry& telemetry_;
