@@ -12,6 +12,7 @@
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
 #include "workloads/parallel/exchange_bench/bench.h"
+#include "workloads/parallel/split_layers/bench.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
@@ -51,6 +52,8 @@ std::vector<runner::WorkloadEntry> registry() {
            .draw = deepcam::draw_masks}};
 }
 
-std::vector<runner::MachineBench> machine_benches() { return {exchange_bench::bench()}; }
+std::vector<runner::MachineBench> machine_benches() {
+  return {exchange_bench::bench(), hybrid_bench::bench()};
+}
 
 }  // namespace workloads

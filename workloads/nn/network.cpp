@@ -98,7 +98,7 @@ bool Network::is_vector_layer(const Operation& operation) const {
   if (operation.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));
   return maker.kind == OperationKind::kFullyConnected ||
-         maker.kind == OperationKind::kDotInteraction ||
+         maker.kind == OperationKind::kDotInteraction || maker.kind == OperationKind::kBiased ||
          (maker.kind == OperationKind::kInput && maker.dst.spatial.empty());
 }
 

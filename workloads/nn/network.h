@@ -71,7 +71,8 @@ enum class OperationKind {
   kDepthwise,
   kDeconvolution,
   kConcatenation,
-  kSpread
+  kSpread,
+  kBiased
 };
 
 enum class ActivationFunction { kLeakyRelu, kTanh };
@@ -151,9 +152,16 @@ struct FullyConnectedSpec {
   std::string name;
   std::int64_t outputs = 0;
   Initializer weights, bias;
-  bool relu = false;  ///< requires Network::is_vector_layer()
+  bool relu = false;  ///< requires Network::is_vector_layer() and a bias
   ParameterStyle style = ParameterStyle::kTorch;
-  bool decays = true;  ///< whether the weights decay
+  bool decays = true;    ///< whether the weights decay
+  bool has_bias = true;  ///< kPointwise never has one
+};
+
+struct BiasedSpec {
+  std::string name;
+  std::optional<Initializer> bias = {};  ///< `name`.bias [C], if present
+  bool relu = false;
 };
 
 /// Parameters in Keras's style; none of them decays.
@@ -207,7 +215,10 @@ class Network {
   ValueId max_pool(ValueId src, const PoolSpec& spec);
   /// Mean over the spatial extents: [C, ...] -> [C].
   ValueId global_average_pool(ValueId src);
-  /// dst = relu?(weights src + bias); weights [outputs, C].
+  /// dst = relu?(src + bias?) of an image or a vector. Takes an input stored as plain planes to the
+  /// layout that the layers of images want.
+  ValueId biased(ValueId src, const BiasedSpec& spec);
+  /// dst = relu?(weights src + bias?); weights [outputs, C].
   ValueId fully_connected(ValueId src, const FullyConnectedSpec& spec);
   /// Dot products of all pairs of vectors: with x_0 = src [C] and x_1 ... x_F-1 = features [(F-1)
   /// C], dst [C + F(F-1)/2] is src, then x_i . x_j for all j < i, row by row: (1,0), (2,0), (2,1),
@@ -234,7 +245,7 @@ class Network {
   /// Number of inputs; these are the first values.
   std::int64_t inputs() const;
   /// Whether it is a fully connected layer whose source is a vector input, another fully connected
-  /// layer or a dot interaction; not the head of a network of images or volumes.
+  /// layer, a biased vector or a dot interaction; not the head of a network of images or volumes.
   bool is_vector_layer(const Operation& operation) const;
   /// Whether a max pool reads `value`, directly or through batch norms.
   bool feeds_max_pool(ValueId value) const;

@@ -106,17 +106,38 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
           operations_[static_cast<std::size_t>(src)].name);
   operation.dst = {spec.outputs, {}};
   operation.inputs_first = spec.style == ParameterStyle::kKeras;
+  const bool has_bias = spec.has_bias && spec.style != ParameterStyle::kPointwise;
+  require(has_bias || !spec.relu, spec.name, "a bias before its ReLU", "none");
   if (spec.style == ParameterStyle::kPointwise) {
     operation.weights = add_parameter(
         {spec.name + ".weight", {spec.outputs, in.channels, 1, 1}, spec.weights, spec.decays});
   } else if (operation.inputs_first) {
     operation.weights = add_parameter(
         {spec.name + "/kernel:0", {in.channels, spec.outputs}, spec.weights, spec.decays});
-    operation.bias = add_parameter({spec.name + "/bias:0", {spec.outputs}, spec.bias, false});
   } else {
     operation.weights = add_parameter(
         {spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, spec.decays});
-    operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
+  }
+  if (has_bias) {
+    const char* const bias = operation.inputs_first ? "/bias:0" : ".bias";
+    operation.bias = add_parameter({spec.name + bias, {spec.outputs}, spec.bias, false});
+  }
+  return append(std::move(operation));
+}
+
+ValueId Network::biased(ValueId src, const BiasedSpec& spec) {
+  const SampleShape in = shape(src);
+  require((in.spatial.empty() || in.spatial.size() == 2) && in.margin == 0, spec.name,
+          "an image or a vector", to_text(in));
+  Operation operation;
+  operation.kind = OperationKind::kBiased;
+  operation.name = spec.name;
+  operation.src = src;
+  operation.relu = spec.relu;
+  operation.dst = in;
+  operation.dst.channels_last = false;
+  if (spec.bias) {
+    operation.bias = add_parameter({spec.name + ".bias", {in.channels}, *spec.bias, false});
   }
   return append(std::move(operation));
 }

@@ -89,22 +89,25 @@ std::vector<ParameterView> Parameters::views() const {
   return views;
 }
 
+std::vector<float> initial_values(const ParameterSpec& spec, std::uint64_t seed) {
+  std::vector<float> plain(static_cast<std::size_t>(spec.count()));
+  const std::int64_t pieces = base::ceil_div(spec.count(), kPiece);
+  const std::uint64_t name = base::hash_name(spec.name);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    base::RandomStream stream(seed, base::Purpose::kWeights, static_cast<std::uint64_t>(piece),
+                              name);
+    const std::int64_t end = std::min(spec.count(), (piece + 1) * kPiece);
+    for (std::int64_t at = piece * kPiece; at < end; ++at) {
+      plain[static_cast<std::size_t>(at)] = static_cast<float>(draw(spec.initializer, stream));
+    }
+  }
+  return plain;
+}
+
 void Parameters::initialize(std::uint64_t seed) {
   for (std::size_t i = 0; is_writer() && i < specs_.size(); ++i) {
-    const ParameterSpec& spec = specs_[i];
-    std::vector<float> plain(static_cast<std::size_t>(spec.count()));
-    const std::int64_t pieces = base::ceil_div(spec.count(), kPiece);
-    const std::uint64_t name = base::hash_name(spec.name);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      base::RandomStream stream(seed, base::Purpose::kWeights, static_cast<std::uint64_t>(piece),
-                                name);
-      const std::int64_t end = std::min(spec.count(), (piece + 1) * kPiece);
-      for (std::int64_t at = piece * kPiece; at < end; ++at) {
-        plain[static_cast<std::size_t>(at)] = static_cast<float>(draw(spec.initializer, stream));
-      }
-    }
-    write_weights(static_cast<ParameterId>(i), plain);
+    write_weights(static_cast<ParameterId>(i), initial_values(specs_[i], seed));
   }
   publish();
 }

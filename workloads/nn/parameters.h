@@ -23,6 +23,9 @@ struct CopyId {
 /// Copies of weights, by parameter.
 using PlannedCopies = std::vector<std::vector<WeightCopy>>;
 
+/// A parameter drawn from its initializer, a function of (seed, name) alone; plain row-major.
+std::vector<float> initial_values(const ParameterSpec& spec, std::uint64_t seed);
+
 /// Both blocks are in the order in which the backward pass finishes, the last parameter of the
 /// network first, so that the final gradients are always a prefix. Where replicas share weights,
 /// one of them writes: the writing calls do nothing on the others. publish() follows the last
@@ -57,7 +60,7 @@ class Parameters {
   bool is_writer() const { return memory_->is_writer(); }
   /// Collective among replicas that share weights. Makes what was written visible to all.
   void publish() { memory_->publish(); }
-  /// Draws every parameter from its initializer, a function of (seed, name) alone, and publishes.
+  /// Sets every parameter to its initial_values(), and publishes.
   void initialize(std::uint64_t seed);
   std::vector<float> read_weights(ParameterId id) const;
   std::vector<float> read_gradient(ParameterId id) const;

@@ -193,7 +193,9 @@ class BackwardBuilder {
     }
     if (what.features) need(*what.features);
     // Its output tells which elements passed the ReLU.
-    if (what.kind == OperationKind::kFullyConnected && what.relu) {
+    const bool keeps_output =
+        what.kind == OperationKind::kFullyConnected || what.kind == OperationKind::kBiased;
+    if (keeps_output && what.relu) {
       need(static_cast<ValueId>(operation));
     }
   }

@@ -190,30 +190,46 @@ void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
                   : nullptr,
        [this, is_divided](std::span<double> parts) {
          (is_divided ? world_ : node_).allreduce_sum(parts);
+         if (config_.parts != nullptr) config_.parts->allreduce_sum(parts);
        }});
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
                         double learning_rate, nn::PassListener* listener) {
-  Listeners in_forward(*late_update_, listener), in_backward(*gradient_exchange_, listener);
   for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
     load(pass);
     {
       const Scope scope(telemetry_, Subsystem::kForward);
-      executor_->forward(config_.mode, &in_forward);
+      forward(listener);
       loss(pass);
     }
-    if (pass == 0) {
-      late_update_->finish();  // nothing is left unless some weights have no part in the pass
-      gradient_exchange_->begin();
-    }
+    backward(pass, listener);
+  }
+  update(optimizer, learning_rate);
+}
+
+void DataParallel::forward(nn::PassListener* listener) {
+  Listeners in_forward(*late_update_, listener);
+  executor_->forward(config_.mode, &in_forward);
+}
+
+void DataParallel::backward(std::int64_t pass, nn::PassListener* listener) {
+  if (pass == 0) {
+    late_update_->finish();  // nothing is left unless some weights have no part in the pass
+    gradient_exchange_->begin();
+  }
+  // Gradients are final only in the last pass.
+  const bool last = pass + 1 == config_.accumulation;
+  {
     const Scope scope(telemetry_, Subsystem::kBackward);
-    // Gradients are final only in the last pass.
-    const bool last = pass + 1 == config_.accumulation;
+    Listeners in_backward(*gradient_exchange_, listener);
     executor_->backward(pass > 0, last ? &in_backward : nullptr);
     telemetry_.add(Counter::kFlops, executor_->training_flops());
   }
-  gradient_exchange_->close();
+  if (last) gradient_exchange_->close();
+}
+
+void DataParallel::update(nn::Optimizer& optimizer, double learning_rate) {
   {
     const Scope scope(telemetry_, Subsystem::kOptimizer);
     if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);

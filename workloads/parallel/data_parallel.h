@@ -36,6 +36,9 @@ struct DataParallelConfig {
   std::int64_t ranks_per_sample = 1;
   nn::VolumeExchange* volumes = nullptr;  ///< between those ranks; outlives the replica
   GradientTravel gradients = {};          ///< between nodes
+  /// The ranks that have the other parts of each of these weights, for norms of whole tensors; null
+  /// if they are whole. Outlives the replica.
+  const runner::Communicator* parts = nullptr;
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
@@ -86,6 +89,13 @@ class DataParallel final : public Model {
   /// ends in the next step or in finish_update(), before which nothing else may be called.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
             nn::PassListener* listener = nullptr);
+  /// A step in parts, for replicas one behind the other: for each pass forward() and backward(),
+  /// then update().
+  void forward(nn::PassListener* listener = nullptr);
+  void backward(std::int64_t pass, nn::PassListener* listener = nullptr);
+  void update(nn::Optimizer& optimizer, double learning_rate);
+  /// Goes on with gradients that travel.
+  void progress() { gradient_exchange_->progress(); }
   void finish_update() override { late_update_->finish(); }
   /// Whether the last step's update waits for the next forward pass.
   bool is_updating() const { return late_update_->is_under_way(); }

@@ -235,6 +235,13 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
       dst = volume_values(net, op, parameters, src, options.batch);
     } else if (op.kind == OperationKind::kActivation) {
       for (std::size_t e = 0; e < src.size(); ++e) dst[e] = activated(op, src[e]);
+    } else if (op.kind == OperationKind::kBiased) {
+      for (std::size_t e = 0; e < src.size(); ++e) {
+        const std::int64_t channel = static_cast<std::int64_t>(e) / op.dst.spatial_size();
+        const double bias =
+            op.bias < 0 ? 0.0 : at(parameter(parameters, op.bias), channel % op.dst.channels);
+        dst[e] = op.relu && src[e] + bias < 0.0 ? 0.0 : src[e] + bias;
+      }
     } else if (op.kind == OperationKind::kMaxPool) {
       max_pool(net, op, src, options.batch, dst, winners);
     } else if (op.kind == OperationKind::kGlobalAveragePool) {
@@ -268,7 +275,9 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
     if (op.kind != OperationKind::kBatchNorm) {
       store_gradient(net, op, options, pass.value_gradients[i]);
     }
-    if (op.kind == OperationKind::kFullyConnected && op.relu) {
+    const bool masks =
+        op.kind == OperationKind::kFullyConnected || op.kind == OperationKind::kBiased;
+    if (masks && op.relu) {
       for (std::size_t e = 0; e < pass.values[i].size(); ++e) {
         if (pass.values[i][e] <= 0.0) pass.value_gradients[i][e] = 0.0;
       }
@@ -299,6 +308,15 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
     } else if (op.kind == OperationKind::kActivation) {
       for (std::size_t e = 0; e < src.size(); ++e) {
         diff_src[e] += diff_dst[e] * activation_slope(op, src[e]);
+      }
+    } else if (op.kind == OperationKind::kBiased) {
+      for (std::size_t e = 0; e < src.size(); ++e) {
+        const std::int64_t channel = static_cast<std::int64_t>(e) / op.dst.spatial_size();
+        diff_src[e] += diff_dst[e];
+        if (op.bias >= 0) {
+          at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)],
+             channel % op.dst.channels) += diff_dst[e];
+        }
       }
     } else if (op.kind == OperationKind::kMaxPool) {
       Array dst(pass.values[i].size());

@@ -8,9 +8,9 @@
 namespace nn {
 namespace {
 
-/// Whether it is the last layer and has one output, which a loss reads.
+/// Whether it is the last layer and has one output and a bias.
 bool is_projection(const Network& network, const Operation& operation) {
-  return operation.dst.channels == 1 && !operation.relu &&
+  return operation.dst.channels == 1 && !operation.relu && operation.bias >= 0 &&
          &operation == &network.operations().back();
 }
 
@@ -40,6 +40,8 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
       return make_concatenation(operation, planner);
     case OperationKind::kSpread:
       return make_spread(operation, planner);
+    case OperationKind::kBiased:
+      return make_biased(operation, planner);
     case OperationKind::kBatchNorm:
       return make_batch_norm(operation, planner);
     case OperationKind::kMaxPool:

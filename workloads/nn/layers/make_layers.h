@@ -10,6 +10,7 @@ namespace nn {
 /// A fully connected layer with one output, the network's last; oneDNN is slow at these.
 std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_biased(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_concatenation(const Operation& operation, Planner& planner);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "workloads/nn/products/bias_gradient.h"
+#include "workloads/nn/layers/bias_gradient.h"
 #include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/method_table.h"

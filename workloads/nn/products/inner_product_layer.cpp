@@ -1,4 +1,4 @@
-// Fully connected layers of perceptrons by oneDNN's inner products, with an optional ReLU.
+// Fully connected layers of perceptrons by oneDNN's inner products, with an optional bias and ReLU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +38,7 @@ class InnerProductLayer final : public Layer {
   memory::desc src_desc(memory::data_type type) const { return plain_desc({batch_, in_}, type); }
   memory::desc any_weights(memory::data_type type) const { return any_desc({out_, in_}, type); }
   memory::desc dst_desc(memory::data_type type) const { return plain_desc({batch_, out_}, type); }
+  bool has_bias() const { return operation_.bias >= 0; }
   dnnl::inner_product_forward::primitive_desc forward_desc(const memory::desc& weights) const;
   dnnl::inner_product_backward_data::primitive_desc data_desc() const;
   dnnl::inner_product_backward_weights::primitive_desc weights_desc() const;
@@ -105,9 +106,9 @@ dnnl::inner_product_forward::primitive_desc InnerProductLayer::forward_desc(
   if (operation_.relu) append_relu(attributes);
   // Products of floats give floats.
   const memory::data_type made = compute_ == memory::data_type::f32 ? compute_ : dst_type_;
-  return describe_forward<dnnl::inner_product_forward>(device_.engine, attributes, kind,
-                                                       src_desc(compute_), weights,
-                                                       plain_desc({out_}), dst_desc(made));
+  const memory::desc bias = has_bias() ? plain_desc({out_}) : memory::desc();
+  return describe_forward<dnnl::inner_product_forward>(
+      device_.engine, attributes, kind, src_desc(compute_), weights, bias, dst_desc(made));
 }
 
 dnnl::inner_product_backward_data::primitive_desc InnerProductLayer::data_desc() const {
@@ -141,15 +142,19 @@ void InnerProductLayer::plan_forward(Planner& planner) {
   planner.define_value(dst_desc(dst_type_));
   if (training_ && operation_.relu) planner.use_value(planner.made(), true);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
-  planner.set_parameter_desc(operation_.bias, plain_desc({out_}));
+  if (has_bias()) planner.set_parameter_desc(operation_.bias, plain_desc({out_}));
   src_buffer_ = planner.value_place(operation_.src).buffer;
   dst_buffer_ = planner.value_place(planner.made()).buffer;
-  forward_.plan(planner, {batch_, 1}, planner.forward_moment(),
-                [&](std::int64_t /*samples*/) { return forward_desc(wanted); },
-                {{DNNL_ARG_SRC, src_desc(value_)},
-                 {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-                 {DNNL_ARG_BIAS, plain_desc({out_}), Extent::kWhole, false, operation_.bias},
-                 {DNNL_ARG_DST, dst_desc(dst_type_), Extent::kPass, true}});
+  std::vector<Operand> operands = {
+      {DNNL_ARG_SRC, src_desc(value_)},
+      {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
+      {DNNL_ARG_DST, dst_desc(dst_type_), Extent::kPass, true}};
+  if (has_bias()) {
+    operands.push_back({DNNL_ARG_BIAS, plain_desc({out_}), Extent::kWhole, false, operation_.bias});
+  }
+  forward_.plan(
+      planner, {batch_, 1}, planner.forward_moment(),
+      [&](std::int64_t /*samples*/) { return forward_desc(wanted); }, operands);
 }
 
 void InnerProductLayer::plan_gradients(Planner& planner) {
@@ -159,14 +164,16 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
     rounded_buffer_ = planner.temporary(batch_ * out_ * static_cast<std::int64_t>(sizeof(Bf16)),
                                         moment, "activation gradients");
   }
-  sums_buffer_ = planner.temporary(
-      base::ceil_div(batch_, kSumRows) * out_ * static_cast<std::int64_t>(sizeof(float)), moment,
-      "scratchpads");
   plan_weights_gradient(planner);
   if (!product_) {
     weights_target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
   }
-  bias_target_.plan(planner, out_ * static_cast<std::int64_t>(sizeof(float)));
+  if (has_bias()) {
+    constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+    sums_buffer_ =
+        planner.temporary(base::ceil_div(batch_, kSumRows) * out_ * kFloat, moment, "scratchpads");
+    bias_target_.plan(planner, out_ * kFloat);
+  }
   if (!has_data_gradient_) return;
   data_gradient_.plan(planner, {batch_, 1}, moment,
                       [this](std::int64_t /*samples*/) { return data_desc(); },
@@ -200,14 +207,16 @@ void InnerProductLayer::bind(const Arena& arena) {
   void* const src = arena.at<void>(src_buffer_);
   void* const weights = arena.parameters.weights(operation_.weights);
   void* const dst = arena.at<void>(dst_buffer_);
-  forward_.bind(arena, device_, {src, weights, arena.parameters.weights(operation_.bias), dst});
+  std::vector<void*> places = {src, weights, dst};
+  if (has_bias()) places.push_back(arena.parameters.weights(operation_.bias));
+  forward_.bind(arena, device_, places);
   if (diff_dst_buffer_ < 0) return;
   dst_ = dst;
   diff_dst_ = arena.at<void>(diff_dst_buffer_);
   rounded_ = arena.at<Bf16>(rounded_buffer_);
   sums_ = arena.at(sums_buffer_);
   weights_target_.bind(arena, operation_.weights, kernels_);
-  bias_target_.bind(arena, operation_.bias, kernels_);
+  if (has_bias()) bias_target_.bind(arena, operation_.bias, kernels_);
   void* const gradient = rounded_ != nullptr ? rounded_ : diff_dst_;
   src_ = static_cast<const Bf16*>(src);
   scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
@@ -234,7 +243,9 @@ void InnerProductLayer::mask_and_sum(bool accumulate) {
 }
 
 void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
-  if (dst_type_ == memory::data_type::f32) {
+  if (!has_bias()) {
+    // Nothing is masked either, as only layers with a bias have a ReLU.
+  } else if (dst_type_ == memory::data_type::f32) {
     mask_and_sum<float>(accumulate);
   } else {
     mask_and_sum<Bf16>(accumulate);

@@ -1,5 +1,5 @@
 // Sums gradients over pixels.
-#include "workloads/nn/products/bias_gradient.h"
+#include "workloads/nn/layers/bias_gradient.h"
 
 namespace nn {
 

@@ -1,0 +1,398 @@
+// The command `bench hybrid`.
+#include "workloads/parallel/split_layers/bench.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/median.h"
+#include "runner/base/printable.h"
+#include "runner/base/random.h"
+#include "runner/base/system_facts.h"
+#include "runner/base/units.h"
+#include "runner/together.h"
+#include "staging/space.h"
+#include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/parallel/split_layers/planner.h"
+#include "workloads/parallel/split_layers/split_model.h"
+
+namespace hybrid_bench {
+namespace {
+
+using nlohmann::json;
+using parallel::ChainDistribution;
+using parallel::SplitModel;
+using parallel::SplitPlan;
+using runner::Surroundings;
+
+/// The version of the document.
+constexpr int kSchema = 1;
+constexpr std::uint64_t kSeed = 1;
+constexpr double kMega = 1e6;
+constexpr double kLearningRate = 1e-5, kMomentum = 0.9;
+/// Most relative difference of the last losses: sums in another order, over a few steps.
+constexpr double kLossTolerance = 1e-3;
+
+struct Options {
+  std::string network = "alexnet";
+  std::vector<std::int64_t> widths = {4096, 4096, 4096, 1000};
+  std::int64_t batch = 64, steps = 3;
+  int group = 0;     ///< 0: as planned
+  int plan_for = 0;  ///< ranks to plan for, without training; 0: trains on the ranks there are
+  bool is_apart = false;
+};
+
+parallel::Chain chain_of(const Options& options) {
+  if (options.network == "alexnet") return parallel::alexnet();
+  if (options.network == "vgg16") return parallel::vgg16();
+  return parallel::perceptron(options.widths);
+}
+
+std::int64_t classes_of(const parallel::Chain& chain) {
+  return parallel::shapes_of(chain).back().channels;
+}
+
+void check(const Options& options, bool has_widths) {
+  if (has_widths && options.network != "perceptron") {
+    throw base::ConfigError("bench hybrid: --widths: only with --network perceptron");
+  }
+  const parallel::Chain chain = chain_of(options);
+  if (classes_of(chain) >= 2) return;
+  throw base::ConfigError("bench hybrid: --widths: expected at least 2 outputs of the last layer");
+}
+
+// --- The plan.
+
+json json_of(const parallel::Communication& communication, int ranks) {
+  return {{"activations_bytes", static_cast<double>(communication.activations) / ranks},
+          {"gradients_bytes", static_cast<double>(communication.gradients) / ranks}};
+}
+
+json json_of(const parallel::PlannedLayer& layer, int ranks) {
+  json alternatives = json::array();
+  for (const parallel::Alternative& one : layer.alternatives) {
+    json entry = json_of(one.communication, ranks);
+    entry["distribution"] = to_string(one.distribution, ranks);
+    alternatives.push_back(std::move(entry));
+  }
+  return {{"name", layer.name},
+          {"weights", layer.layer.weights},
+          {"chosen", to_string(layer.chosen, ranks)},
+          {"alternatives", alternatives},
+          {"flops_per_gradient_byte", layer.computation_per_byte},
+          {"best_data_parts", layer.best_data_parts > 0.0 ? json(layer.best_data_parts) : json()},
+          {"reason", layer.reason}};
+}
+
+json json_of(const SplitPlan& plan, int ranks) {
+  json layers = json::array();
+  for (const parallel::PlannedLayer& layer : plan.layers) layers.push_back(json_of(layer, ranks));
+  return {{"ranks", ranks},
+          {"layers", layers},
+          {"communication", json_of(plan.communication, ranks)},
+          {"data_parallel", json_of(plan.data_parallel, ranks)}};
+}
+
+std::string megabytes(std::int64_t bytes, int ranks) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes) / ranks / kMega);
+}
+
+void print_plan(const Options& options, const SplitPlan& plan, int ranks, std::ostream& out) {
+  out << fmt::format("{} on {} {}, {} samples a step: data parts x feature parts\n",
+                     options.network, ranks, ranks == 1 ? "rank" : "ranks", options.batch)
+      << fmt::format("{:<10}{:>12}{:>12}{:>12}  {}\n", "layer", "weights", "FLOP/byte", "chosen",
+                     "why: MB that a rank sends a step");
+  for (const parallel::PlannedLayer& layer : plan.layers) {
+    out << fmt::format("{:<10}{:>12}{:>12.0f}{:>12}  {}\n", layer.name, layer.layer.weights,
+                       layer.computation_per_byte, to_string(layer.chosen, ranks), layer.reason);
+  }
+  out << fmt::format("a rank sends {} MB a step, by data parallelism alone {} MB\n",
+                     megabytes(plan.communication.total(), ranks),
+                     megabytes(plan.data_parallel.total(), ranks));
+}
+
+// --- The measurement.
+
+/// A model in training, and what was measured of it.
+struct Trained {
+  std::string name;
+  ChainDistribution distribution;
+  std::unique_ptr<SplitModel> model;
+  std::vector<float> samples;  ///< of this rank
+  std::vector<double> seconds;
+  double exposed_s = 0.0;       ///< over all timed steps, of this rank
+  std::int64_t bytes_sent = 0;  ///< likewise
+  double loss = 0.0;            ///< mean of the last step, over all ranks
+};
+
+/// Samples of the global batch, drawn from their number alone.
+std::vector<float> draw(parallel::Range samples, std::int64_t size) {
+  std::vector<float> values(static_cast<std::size_t>(samples.count() * size));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t sample = samples.begin; sample < samples.end; ++sample) {
+    base::RandomStream stream(kSeed, base::Purpose::kGenerate, 0,
+                              static_cast<std::uint64_t>(sample));
+    float* const to = values.data() + (sample - samples.begin) * size;
+    for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<float>(stream.uniform(-1.0, 1.0));
+  }
+  return values;
+}
+
+class Bench {
+ public:
+  Bench(const Options& options, const Surroundings& around)
+      : options_(options),
+        around_(around),
+        chain_(chain_of(options)),
+        classes_(classes_of(chain_)),
+        apart_(around.world.split(around.world.rank(), 0)) {}
+
+  /// Collective.
+  void add(const std::string& name, const ChainDistribution& distribution) {
+    Trained& trained = models_.emplace_back();
+    trained.name = name;
+    trained.distribution = distribution;
+    parallel::DataParallelConfig config;
+    config.global_batch = options_.batch;
+    config.instruction_set = base::usable_instruction_set();
+    trained.model = std::make_unique<SplitModel>(
+        chain_, distribution, config,
+        [] {
+          nn::SgdConfig sgd;
+          sgd.momentum = kMomentum;
+          return nn::make_sgd(sgd);
+        },
+        around_.world, options_.is_apart ? apart_ : around_.topology.node, around_.telemetry);
+    trained.model->initialize(kSeed);
+  }
+
+  /// Collective. The models take turns; the first step of each is not counted.
+  void run() {
+    for (std::int64_t step = 0; step <= options_.steps; ++step) {
+      for (Trained& trained : models_) time_step(trained, step > 0);
+    }
+  }
+
+  const std::vector<Trained>& models() const { return models_; }
+
+ private:
+  void time_step(Trained& trained, bool is_counted) {
+    telemetry::Telemetry& telemetry = around_.telemetry;
+    around_.world.barrier();
+    const std::int64_t sent = telemetry.count(telemetry::Counter::kBytesSent);
+    const double exposed = telemetry.seconds(telemetry::Subsystem::kExchange);
+    telemetry.begin_step();
+    double loss = train(trained);
+    const std::int64_t took = telemetry.end_step();
+    if (is_counted) {
+      trained.bytes_sent += telemetry.count(telemetry::Counter::kBytesSent) - sent;
+      trained.exposed_s += telemetry.seconds(telemetry::Subsystem::kExchange) - exposed;
+    }
+    const double seconds = static_cast<double>(around_.world.allreduce_max(took));
+    if (is_counted) trained.seconds.push_back(seconds / base::kNsPerSecond);
+    around_.world.allreduce_sum(std::span(&loss, 1));
+    trained.loss = loss / static_cast<double>(options_.batch);
+  }
+
+  /// The sum of the losses of this rank's samples, of which alike ranks take a share each.
+  double train(Trained& trained) {
+    double loss = 0.0;
+    trained.model->step(
+        [&](parallel::Range samples, std::span<float> values) {
+          if (trained.samples.empty()) trained.samples = draw(samples, chain_.input.size());
+          std::ranges::copy(trained.samples, values.begin());
+        },
+        [&](parallel::Range samples, std::span<const float> outputs, std::span<float> gradient) {
+          std::vector<std::int32_t> labels;
+          for (std::int64_t i = samples.begin; i < samples.end; ++i) {
+            labels.push_back(static_cast<std::int32_t>(i % classes_));
+          }
+          const nn::LossSums sums = nn::softmax_cross_entropy(
+              outputs, labels, 0.0, 1.0 / static_cast<double>(options_.batch), gradient);
+          loss += sums.loss / trained.distribution.loss.group;
+        },
+        kLearningRate);
+    trained.model->finish_update();
+    return loss;
+  }
+
+  const Options& options_;
+  const Surroundings& around_;
+  const parallel::Chain chain_;
+  const std::int64_t classes_;
+  const runner::Communicator apart_;
+  std::vector<Trained> models_;
+};
+
+/// Collective. Mean over ranks.
+double mean_of(const runner::Communicator& world, double value) {
+  world.allreduce_sum(std::span(&value, 1));
+  return value / world.size();
+}
+
+/// Collective.
+json json_of(const Trained& trained, const Surroundings& around) {
+  const int ranks = around.world.size();
+  const auto steps = static_cast<double>(trained.seconds.size());
+  json layers = json::array();
+  for (const parallel::Distribution& one : trained.distribution.layers) {
+    layers.push_back(to_string(one, ranks));
+  }
+  return {{"name", trained.name},
+          {"layers", layers},
+          {"step_s", {{"median", base::median_of(trained.seconds)}, {"times", trained.seconds}}},
+          {"exposed_s", mean_of(around.world, trained.exposed_s / steps)},
+          {"sent_bytes", mean_of(around.world, static_cast<double>(trained.bytes_sent) / steps)},
+          {"loss", trained.loss}};
+}
+
+json definitions() {
+  return {{"layers", "data parts x feature parts of each layer with weights"},
+          {"step_s", "wall time of a training step on its slowest rank; the models take turns"},
+          {"exposed_s", "a rank's time in exchanges that nothing hides, mean over ranks and steps"},
+          {"sent_bytes",
+           "bytes that a rank sends by MPI in a step, mean; ranks of a node add up gradients in "
+           "shared memory, which sends nothing, unless --apart is given"},
+          {"loss", "mean over the samples of the last step"},
+          {"activations_bytes", "planned: activations and their gradients that a rank sends, mean"},
+          {"gradients_bytes",
+           "planned: gradients that a rank sends round rings of ranks that each have a node of "
+           "their own, mean"},
+          {"flops_per_gradient_byte",
+           "FLOP of a step per byte of gradients that a rank exchanges by data parallelism alone"},
+          {"best_data_parts",
+           "of a fully connected layer: data parts of the fewest bytes, by formula"}};
+}
+
+/// Why these results cannot be trusted; null if they can.
+json failure_of(const std::vector<Trained>& models) {
+  const double first = models.front().loss, last = models.back().loss;
+  if (std::abs(first - last) <= kLossTolerance * std::abs(last)) return {};
+  return fmt::format("bench hybrid: after the same steps the loss is {} ({}) and {} ({})", first,
+                     models.front().name, last, models.back().name);
+}
+
+void print(const json& models, std::ostream& out) {
+  out << fmt::format("{:<16}{:>12}{:>14}{:>12}{:>12}\n", "measured", "step ms", "exposed ms",
+                     "sent MB", "loss");
+  for (const json& one : models) {
+    out << fmt::format("{:<16}{:>12.1f}{:>14.1f}{:>12.2f}{:>12.5f}\n",
+                       one["name"].get<std::string>(),
+                       one["step_s"]["median"].get<double>() / base::kMillisecond,
+                       one["exposed_s"].get<double>() / base::kMillisecond,
+                       one["sent_bytes"].get<double>() / kMega, one["loss"].get<double>());
+  }
+}
+
+/// Collective. Throws AgreedError where weights, gradients and momentum of the models do not fit.
+void require_memory(const parallel::Chain& chain, int models, const Surroundings& around) {
+  std::int64_t weights = 0;
+  for (const auto& layer : parallel::weighted_layers(chain)) weights += layer.weights;
+  constexpr std::int64_t kCopies = 3;
+  const std::int64_t needed = models * kCopies * weights *
+                              static_cast<std::int64_t>(sizeof(float)) *
+                              around.topology.node.size();
+  runner::together(around.world, [&] {
+    const std::int64_t available = staging::available_memory();
+    if (needed <= available) return;
+    throw base::ConfigError(
+        fmt::format("bench hybrid: {} ranks of {} take up to {} for weights, gradients and "
+                    "momentum, of which {} are available; --plan-for plans without training",
+                    around.topology.node.size(), base::host_name(), base::bytes_text(needed),
+                    base::bytes_text(available)));
+  });
+}
+
+json measure(const Options& options, const Surroundings& around, std::ostream& table) {
+  const int ranks = options.plan_for > 0 ? options.plan_for : around.world.size();
+  const parallel::Chain chain = chain_of(options);
+  const SplitPlan plan = parallel::plan_layers(chain, options.batch, ranks);
+  const bool prints = around.world.rank() == 0;
+  if (prints) print_plan(options, plan, ranks, table);
+  json document = {{"schema", kSchema},
+                   {"kind", "hybrid"},
+                   {"network", options.network},
+                   {"batch", options.batch},
+                   {"ranks", ranks},
+                   {"nodes", around.topology.node_count},
+                   {"threads_per_rank", around.threads},
+                   {"plan", json_of(plan, ranks)},
+                   {"models", json::array()},
+                   {"definitions", definitions()},
+                   {"failure", nullptr}};
+  if (options.plan_for > 0) return document;
+  omp_set_num_threads(around.threads);
+  const auto by = [&](int group) {
+    return parallel::distribution_by(chain, options.batch, ranks, group);
+  };
+  const ChainDistribution data = by(1);
+  const ChainDistribution chosen = options.group > 0 ? by(options.group) : plan.distribution;
+  const bool is_other = chosen.layers != data.layers;
+  require_memory(chain, is_other ? 2 : 1, around);
+  Bench bench(options, around);
+  if (is_other) bench.add(options.group > 0 ? "as asked" : "as planned", chosen);
+  bench.add("data parallel", data);
+  bench.run();
+  for (const Trained& trained : bench.models()) {
+    document["models"].push_back(json_of(trained, around));
+  }
+  document["failure"] = failure_of(bench.models());
+  if (prints) print(document["models"], table);
+  return document;
+}
+
+runner::DeclaredMachineBench declare(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  constexpr std::int64_t kMostSamples = 1 << 20, kMostSteps = 1'000'000;
+  constexpr int kMostRanks = 4096;
+  app.add_option("--network", options->network,
+                 "alexnet, vgg16 (224 x 224 pixels, 1000 classes), or perceptron")
+      ->check(CLI::IsMember({"alexnet", "vgg16", "perceptron"}))
+      ->capture_default_str();
+  CLI::Option* const widths =
+      app.add_option("--widths", options->widths,
+                     "of a perceptron: its inputs, then the outputs of each layer")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+          ->delimiter(',')
+          ->capture_default_str();
+  app.add_option("--batch", options->batch, "samples of a step, on all ranks")
+      ->check(CLI::Range(std::int64_t{1}, kMostSamples))
+      ->capture_default_str();
+  app.add_option("--steps", options->steps, "timed steps of each model, after one that is not")
+      ->check(CLI::Range(std::int64_t{1}, kMostSteps))
+      ->capture_default_str();
+  app.add_option("--group", options->group,
+                 "ranks that split each layer's features, at most; by default as planned")
+      ->check(CLI::Range(1, kMostRanks));
+  app.add_option("--plan-for", options->plan_for, "only plans, for so many ranks")
+      ->check(CLI::Range(1, kMostRanks));
+  app.add_flag("--apart", options->is_apart,
+               "ranks of a node exchange gradients as if each had a node of its own");
+  return {[options, widths] { check(*options, widths->count() > 0); },
+          [options](const Surroundings& around, std::ostream& table) {
+            return measure(*options, around, table);
+          }};
+}
+
+}  // namespace
+
+runner::MachineBench bench() {
+  return {"hybrid",
+          "layers whose feature maps ranks split: the plan, and steps beside data parallel",
+          "--network alexnet --batch 64", declare};
+}
+
+}  // namespace hybrid_bench

@@ -1,0 +1,192 @@
+// A step over stages: each is a replica on the ranks that have the same part of its weights.
+#include "workloads/parallel/split_layers/split_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace parallel {
+namespace {
+
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+std::size_t floats_of(const Share& share) { return static_cast<std::size_t>(share.count()); }
+
+/// Collective. The same number on the ranks of a node, another one on every other node.
+int node_number(const runner::Communicator& world, const runner::Communicator& node) {
+  return static_cast<int>(node.allreduce_min(static_cast<std::int64_t>(world.rank())));
+}
+
+/// Lets gradients of other stages travel on while a stage computes.
+class OthersProgress final : public nn::PassListener {
+ public:
+  explicit OthersProgress(std::vector<DataParallel*> others) : others_(std::move(others)) {}
+  void gradients_ready(std::int64_t /*floats*/) override {
+    for (DataParallel* const one : others_) one->progress();
+  }
+
+ private:
+  std::vector<DataParallel*> others_;
+};
+
+}  // namespace
+
+/// A stage, and the ranks that it is shared with.
+struct SplitModel::Part {
+  Stage stage;
+  runner::Communicator replicas;  ///< ranks with the same part of the weights
+  runner::Communicator node;      ///< of these, the ones on this node
+  runner::Communicator parts;     ///< ranks with the other parts
+  std::unique_ptr<DataParallel> model;
+  std::unique_ptr<nn::Optimizer> optimizer;
+};
+
+SplitModel::SplitModel(const Chain& chain, const ChainDistribution& distribution,
+                       const DataParallelConfig& config, const MakeOptimizer& make_optimizer,
+                       const runner::Communicator& world, const runner::Communicator& node,
+                       telemetry::Telemetry& telemetry)
+    : config_(config),
+      world_(world),
+      telemetry_(telemetry),
+      pass_samples_(config.global_batch / config.accumulation) {
+  const int rank = world.rank();
+  if (config.arithmetic.precision != nn::Precision::kF32) {
+    throw base::ConfigError("precision: layers that ranks split compute in f32");
+  }
+  static_cast<void>(split_batch(config, world.size() / distribution.loss.group));
+  const int number = node_number(world, node);
+  std::vector<Stage> stages = cut(chain, distribution, rank, world.size());
+  for (const ActivationEdge& edge : edges_of(stages, distribution.loss, pass_samples_)) {
+    edges_.emplace_back(world, telemetry, edge);
+  }
+  for (Stage& stage : stages) {
+    const int group = stage.distribution.group;
+    runner::Communicator replicas = world.split(rank % group, rank);
+    runner::Communicator on_node = replicas.split(number, rank);
+    runner::Communicator others = world.split(rank / group, rank);
+    Part& part = parts_.emplace_back(std::move(stage), std::move(replicas), std::move(on_node),
+                                     std::move(others), nullptr, make_optimizer());
+    if (part.optimizer->hyperparameters().max_gradient_norm > 0.0) {
+      throw base::ConfigError(
+          "max_gradient_norm: expected 0, as no rank has the gradients of all layers");
+    }
+    DataParallelConfig own = config;
+    if (part.stage.distribution.splits_features) own.parts = &part.parts;
+    part.model = std::make_unique<DataParallel>(part.stage.network, own, part.replicas, part.node,
+                                                telemetry);
+  }
+  input_.resize(floats_of(edges_.front().made()));
+  outputs_.resize(floats_of(edges_.back().wanted()));
+  output_gradient_.resize(outputs_.size());
+}
+
+SplitModel::~SplitModel() = default;
+
+void SplitModel::initialize(std::uint64_t seed) {
+  for (Part& part : parts_) {
+    part.model->initialize(seed, *part.optimizer);
+    nn::Parameters& parameters = part.model->executor().parameters();
+    for (std::size_t i = 0; i < part.stage.parts.size() && parameters.is_writer(); ++i) {
+      const ParameterPart& of = part.stage.parts[i];
+      parameters.write_weights(static_cast<nn::ParameterId>(i),
+                               of.of(nn::initial_values(of.whole, seed)));
+    }
+    parameters.publish();
+  }
+}
+
+Range SplitModel::slots(std::int64_t pass, const Share& share) const {
+  return {pass * pass_samples_ + share.samples.begin, pass * pass_samples_ + share.samples.end};
+}
+
+void SplitModel::forward() {
+  std::span<const float> made = input_;
+  std::vector<float> outputs;
+  auto edge = edges_.begin();
+  for (Part& part : parts_) {
+    nn::Executor& executor = part.model->executor();
+    (edge++)->forward(made, executor.input());
+    part.model->forward();
+    outputs = executor.read_outputs();
+    made = outputs;
+  }
+  edge->forward(made, outputs_);
+}
+
+void SplitModel::backward(std::int64_t pass) {
+  std::span<const float> wanted = output_gradient_;
+  std::vector<float> made;
+  std::vector<DataParallel*> behind;
+  auto edge = edges_.rbegin();
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part, ++edge) {
+    made.resize(floats_of(edge->made()));
+    edge->backward(wanted, made);
+    DataParallel& model = *part->model;
+    model.executor().write_output_gradient(made);
+    OthersProgress progress(behind);
+    model.backward(pass, &progress);
+    behind.push_back(&model);
+    if (std::next(part) != parts_.rend()) wanted = model.executor().input_gradient<float>(0);
+  }
+}
+
+void SplitModel::step(const Load& load, const Loss& loss, double learning_rate) {
+  for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
+    load(slots(pass, edges_.front().made()), input_);
+    {
+      const Scope scope(telemetry_, Subsystem::kForward);
+      forward();
+      loss(slots(pass, edges_.back().wanted()), outputs_, output_gradient_);
+    }
+    backward(pass);
+  }
+  for (Part& part : parts_) part.model->update(*part.optimizer, learning_rate);
+}
+
+void SplitModel::finish_update() {
+  for (Part& part : parts_) part.model->finish_update();
+}
+
+void SplitModel::exchange_alone() {
+  std::vector<float> made, wanted;
+  for (ActivationExchange& edge : edges_) {
+    made.assign(floats_of(edge.made()), 0.0F);
+    wanted.assign(floats_of(edge.wanted()), 0.0F);
+    edge.forward(made, wanted);
+    if (&edge != &edges_.front()) edge.backward(wanted, made);
+  }
+  for (Part& part : parts_) part.model->exchange_alone();
+}
+
+std::map<std::string, std::vector<float>> SplitModel::weights() {
+  finish_update();
+  std::map<std::string, std::vector<float>> whole;
+  for (Part& part : parts_) {
+    const bool is_split = part.stage.distribution.splits_features;
+    for (std::size_t i = 0; i < part.stage.parts.size(); ++i) {
+      const ParameterPart& of = part.stage.parts[i];
+      std::vector<float> values =
+          part.model->executor().parameters().read_weights(static_cast<nn::ParameterId>(i));
+      if (is_split) {
+        std::vector<float> all(static_cast<std::size_t>(of.whole.count()));
+        of.put(values, all);
+        part.parts.allreduce_sum(std::span<float>(all));
+        values = std::move(all);
+      }
+      whole.emplace(of.whole.name, std::move(values));
+    }
+  }
+  return whole;
+}
+
+std::uint64_t SplitModel::weights_hash() const {
+  std::uint64_t hash = 0;
+  for (const Part& part : parts_) {
+    hash = hash * 31 + part.model->executor().parameters().weights_hash();
+  }
+  return hash;
+}
+
+}  // namespace parallel
