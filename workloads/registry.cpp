@@ -53,7 +53,7 @@ std::vector<runner::WorkloadEntry> registry() {
 }
 
 std::vector<runner::MachineBench> machine_benches() {
-  return {exchange_bench::bench(), hybrid_bench::bench()};
+  return {exchange_bench::bench(), split_layers_bench::bench()};
 }
 
 }  // namespace workloads

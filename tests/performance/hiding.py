@@ -1,10 +1,12 @@
 """Shows how much of the exchange between hosts training hides, for each workload, beside the least that it cannot hide.
 
 ResNet-50, a DLRM and CosmoFlow, whose samples are split over the hosts, train on network namespaces of this machine, one
-rank on each, joined by links of a limited rate (tests/hosts.sh), with `--trace`. Of a step, means over steps and ranks:
-its time; computation; communication alone, which ranks measure after training with nothing beside it; and what was
-exposed. Computation hides at best its own length of communication, so what is alone longer than the computation that it
-can be behind cannot be hidden: for embeddings and their gradients that of the bottom layers, for others all the rest.
+rank on each, joined by links of a limited rate (tests/hosts.sh), with `--trace`. Of a step: its time, from the beginning
+of one to that of the next on the slowest rank; then means over steps and ranks: computation, reading included;
+communication alone, which ranks measure after training with nothing beside it; and what was exposed. Computation hides at
+best its own length of communication, and the link carries one transfer after the other, so what is alone longer than the
+computation that it can be behind cannot be hidden: for embeddings and their gradients that of the bottom layers, for
+others all the rest.
 Margins of split samples are not measured alone; their bytes at the rate of the link stand for that. All hosts share this
 machine's cores, which also carry the links: between busy hosts "alone" is shorter than the same beside computation.
 Asserts only that clocks agree. Needs root. At the default size it takes a minute on two cores:
@@ -46,7 +48,7 @@ def parse_arguments():
 
 def resnet50(options, folder):
     call([options.program, "generate", "resnet50", folder / "data", "--classes", CLASSES, "--validation-per-class", 16,
-          "--train-per-class", options.images * options.steps // CLASSES])
+          "--train-per-class", -(-options.images * options.steps // CLASSES)])
     return {"target": REACHED, "evaluation": {"per_epoch": 1},
             "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation"),
                         "preprocess": "cifar"},

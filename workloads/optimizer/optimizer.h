@@ -40,6 +40,10 @@ struct UpdateShare {
   std::function<bool(std::int64_t offset)> is_here;
   /// Adds over the replicas, in place. Collective among them. Required with is_mine.
   std::function<void(std::span<double>)> sum;
+  /// Where the tensors are parts of larger ones: adds numbers of tensors over replicas that have
+  /// one part each, in place. Collective among them, so they update the same ranges. Empty: they
+  /// are whole.
+  std::function<void(std::span<double>)> sum_parts;
 };
 /// A block of an update lies within one cell of this many floats, counted by offset. is_mine must
 /// give one answer for each cell.

@@ -61,8 +61,8 @@ class UpdateBlocks {
   }
 
   /// Returns for each tensor of a range the sums over its blocks of the numbers that work(block)
-  /// returns. Calls work as for_each() does; every replica gets the sums over all blocks.
-  /// Collective among replicas.
+  /// returns. Calls work as for_each() does; every replica gets the sums over all blocks, of whole
+  /// tensors. Collective among replicas.
   template <std::size_t kNumbers, class Work>
   std::vector<std::array<double, kNumbers>> sums(ParameterRange range, Work work) const {
     const std::size_t first = first_blocks_[range.first], last = first_blocks_[range.last];
@@ -80,6 +80,9 @@ class UpdateBlocks {
     for (std::size_t b = first; b < last; ++b) {
       std::array<double, kNumbers>& sum = result[blocks_[b].parameter - range.first];
       for (std::size_t n = 0; n < kNumbers; ++n) sum[n] += partial[kNumbers * (b - first) + n];
+    }
+    if (share_.sum_parts && !result.empty()) {
+      share_.sum_parts({result.front().data(), kNumbers * result.size()});
     }
     return result;
   }

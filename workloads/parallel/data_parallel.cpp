@@ -190,8 +190,10 @@ void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
                   : nullptr,
        [this, is_divided](std::span<double> parts) {
          (is_divided ? world_ : node_).allreduce_sum(parts);
-         if (config_.parts != nullptr) config_.parts->allreduce_sum(parts);
-       }});
+       },
+       config_.parts == nullptr
+           ? std::function<void(std::span<double>)>()
+           : [this](std::span<double> numbers) { config_.parts->allreduce_sum(numbers); }});
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
@@ -236,10 +238,10 @@ void DataParallel::update(nn::Optimizer& optimizer, double learning_rate) {
   }
   const GradientTravel& gradients = config_.gradients;
   // Sums of other payloads keep their order, so that a pass would wait for nearly all of them at
-  // its start.
-  late_update_->begin(
-      optimizer, learning_rate,
-      gradients.late_update && gradients.is_exact() && gradient_exchange_->is_between_nodes());
+  // its start. Ranks with parts of tensors add up norms, so all update at the same moment.
+  late_update_->begin(optimizer, learning_rate,
+                      gradients.late_update && gradients.is_exact() && config_.parts == nullptr &&
+                          gradient_exchange_->is_between_nodes());
 }
 
 void DataParallel::exchange_alone() {

@@ -89,8 +89,8 @@ class DataParallel final : public Model {
   /// ends in the next step or in finish_update(), before which nothing else may be called.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
             nn::PassListener* listener = nullptr);
-  /// A step in parts, for replicas one behind the other: for each pass forward() and backward(),
-  /// then update().
+  /// A step in parts, for replicas one behind the other: for each pass forward(), within the
+  /// caller's scope, and backward(); then update().
   void forward(nn::PassListener* listener = nullptr);
   void backward(std::int64_t pass, nn::PassListener* listener = nullptr);
   void update(nn::Optimizer& optimizer, double learning_rate);

@@ -143,6 +143,13 @@ TEST(Biased, VectorsAreAsPlainLoopsHaveThem) {
   expect_twin(vector_network(), Precision::kF32, 0, 1e-5);
 }
 
+TEST(Biased, VectorsAreAsPlainLoopsHaveThemInBf16) {
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512Bf16) {
+    GTEST_SKIP() << "needs avx512_bf16";
+  }
+  expect_twin(vector_network(), Precision::kBf16, 0, 5e-2);
+}
+
 TEST(Biased, RefusesAReluOfAProductWithoutBias) {
   Network net;
   const ValueId x = net.input({4, {}});

@@ -243,12 +243,12 @@ void InnerProductLayer::mask_and_sum(bool accumulate) {
 }
 
 void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
-  if (!has_bias()) {
-    // Nothing is masked either, as only layers with a bias have a ReLU.
-  } else if (dst_type_ == memory::data_type::f32) {
-    mask_and_sum<float>(accumulate);
-  } else {
-    mask_and_sum<Bf16>(accumulate);
+  if (has_bias()) {  // only such layers have a ReLU
+    if (dst_type_ == memory::data_type::f32) {
+      mask_and_sum<float>(accumulate);
+    } else {
+      mask_and_sum<Bf16>(accumulate);
+    }
   }
   if (rounded_ != nullptr) {
     round_all(kernels_, static_cast<const float*>(diff_dst_), rounded_, batch_ * out_);

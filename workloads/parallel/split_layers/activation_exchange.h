@@ -21,7 +21,7 @@ enum class ActivationCollective {
   kAllreduce,               ///< all ranks of the same groups go on with everything; backward: none
   kReduceScatterToSamples,  ///< each rank goes on with samples of its own; backward: all-gather
   kAlltoall,                ///< without partial sums; backward: alltoall
-  kReduceAlltoall           ///< partial sums, to other groups that split features
+  kReduceAlltoall           ///< partial sums, to groups of another size
 };
 ActivationCollective collective_of(const Distribution& from, const Distribution& to,
                                    bool has_partial_sums);

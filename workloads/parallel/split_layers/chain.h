@@ -19,6 +19,7 @@ struct ChainLayer {
   std::int64_t kernel = 1, stride = 1, padding = 0;  ///< convolutions and max pools
   bool relu = false;
   bool has_bias = true;  ///< convolutions; fully connected layers always have one
+  bool adds_bias() const { return has_bias || kind == Kind::kFullyConnected; }
   bool has_weights() const { return kind == Kind::kConvolution || kind == Kind::kFullyConnected; }
 };
 

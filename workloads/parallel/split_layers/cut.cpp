@@ -22,10 +22,6 @@ nn::Initializer weights_of(std::int64_t inputs) {
   return {nn::Distribution::kNormal, std::sqrt(2.0 / static_cast<double>(inputs)), 0.0};
 }
 
-bool adds_bias(const ChainLayer& layer) {
-  return layer.has_bias || layer.kind == Kind::kFullyConnected;
-}
-
 /// Builds the stages one operation at a time.
 class Cutter {
  public:
@@ -36,8 +32,11 @@ class Cutter {
     const bool is_dense = layer.kind == Kind::kFullyConnected;
     // A flattened image has other neighbours in memory, so a stage begins.
     const bool flattens = is_dense && !shape_.spatial.empty();
-    go_to(distribution, flattens);
-    if (flattens) begin(distribution, {shape_.size(), {}}, features_of(shape_));
+    if (flattens) {
+      begin(distribution, {shape_.size(), {}}, features_of(shape_));
+    } else {
+      go_to(distribution);
+    }
     const FeatureShape in = stage().flattened.value_or(features_of(shape_));
     const Range channels = channels_of(distribution, rank_, in.channels);
     nn::Network& net = stage().network;
@@ -46,14 +45,10 @@ class Cutter {
     const bool fuses =
         is_dense && !distribution.splits_features && (!layer.relu || reads_vector_layer());
     if (is_dense) {
-      value_ = net.fully_connected(value_, {layer.name,
-                                            layer.channels,
-                                            weights,
-                                            {},
-                                            fuses && layer.relu,
-                                            nn::ParameterStyle::kTorch,
-                                            true,
-                                            fuses});
+      nn::FullyConnectedSpec spec = {layer.name, layer.channels, weights, {}};
+      spec.relu = fuses && layer.relu;
+      spec.has_bias = fuses;
+      value_ = net.fully_connected(value_, spec);
       add_part({layer.name + ".weight", {layer.channels, inputs}, weights, true}, 1,
                {channels.begin * in.points, channels.end * in.points});
     } else {
@@ -82,7 +77,7 @@ class Cutter {
     const ChainLayer layer = *std::exchange(pending_, std::nullopt);
     if (stage().gives_partial_sums) begin(next, shape_, features_of(shape_));
     nn::BiasedSpec spec = {layer.name, {}, layer.relu};
-    if (adds_bias(layer)) spec.bias = nn::Initializer();
+    if (layer.adds_bias()) spec.bias = nn::Initializer();
     // Partial sums that ranks exchanged come as plain planes.
     if (!stage().name.empty() && !spec.bias && !spec.relu) return;
     value_ = stage().network.biased(value_, spec);
@@ -92,7 +87,7 @@ class Cutter {
 
   /// A layer without weights; `next`: where it is the first.
   void other(const ChainLayer& layer, const Distribution& next) {
-    if (stages_.empty()) go_to(next, false);
+    if (stages_.empty()) go_to(next);
     nn::Network& net = stage().network;
     switch (layer.kind) {
       case Kind::kBatchNorm:
@@ -150,9 +145,8 @@ class Cutter {
     value_ =
         open.network.input(whole, is_first ? nn::InputGradient::kNone : nn::InputGradient::kWanted);
   }
-  /// Continues the stage if it has that distribution. `begins_anyway`: the caller begins one.
-  void go_to(const Distribution& distribution, bool begins_anyway) {
-    if (begins_anyway) return;
+  /// Continues the stage if it has that distribution.
+  void go_to(const Distribution& distribution) {
     if (!stages_.empty() && stage().distribution == distribution) return;
     const bool is_first = stages_.empty();
     begin(distribution, shape_, features_of(shape_));

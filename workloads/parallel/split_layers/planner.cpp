@@ -1,14 +1,13 @@
 // Counts bytes, and finds the least by dynamic programming over the layers.
 #include "workloads/parallel/split_layers/planner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 #include "runner/base/error.h"
-#include "runner/base/printable.h"
 
 namespace parallel {
 namespace {
@@ -53,6 +52,16 @@ class Costs {
 
   /// Of what lies between layer `layer` - 1, or the data, and layer `layer`, or the loss.
   Communication between(std::size_t layer, const Distribution& from, const Distribution& to) const {
+    const auto key =
+        std::tuple(layer, from.group, from.splits_features, to.group, to.splits_features);
+    const auto known = known_.find(key);
+    if (known != known_.end()) return known->second;
+    return known_.emplace(key, count_between(layer, from, to)).first->second;
+  }
+
+ private:
+  Communication count_between(std::size_t layer, const Distribution& from,
+                              const Distribution& to) const {
     Communication sum;
     const bool is_data = layer == 0;
     const std::size_t first = is_data ? 0 : layers_[layer - 1].layer + 1;
@@ -60,7 +69,7 @@ class Costs {
     const bool is_partial = !is_data && from.splits_features;
     // Of what has no products: it follows the exchange of partial sums, and comes before others.
     const Distribution& others = is_partial || is_data ? to : from;
-    if (!is_data && chain_.layers[first - 1].has_bias) {
+    if (!is_data && chain_.layers[first - 1].adds_bias()) {
       sum.gradients += gradient_bytes(layers_[layer - 1].out.channels, others, ranks_);
     }
     for (std::size_t i = first; i < end; ++i) {
@@ -80,12 +89,12 @@ class Costs {
     return sum;
   }
 
- private:
   const Chain& chain_;
   const std::vector<nn::SampleShape> shapes_;
   const std::vector<WeightedLayer> layers_;
   const std::int64_t samples_;
   const int ranks_;
+  mutable std::map<std::tuple<std::size_t, int, bool, int, bool>, Communication> known_;
 };
 
 Communication operator+(const Communication& a, const Communication& b) {
@@ -142,34 +151,20 @@ ChainDistribution cheapest(const Costs& costs, std::int64_t samples, int ranks) 
   return chosen;
 }
 
-std::string bytes_each(const Communication& communication, int ranks) {
-  const auto of = [ranks](std::int64_t bytes) {
-    return base::bytes_text(static_cast<double>(bytes) / ranks);
-  };
-  return fmt::format("{} (activations {}, gradients {})", of(communication.total()),
-                     of(communication.activations), of(communication.gradients));
-}
-
-std::string reason_of(const PlannedLayer& layer, int ranks) {
-  const auto chosen =
-      std::ranges::find(layer.alternatives, layer.chosen, &Alternative::distribution);
-  const Alternative* next = nullptr;
-  for (const Alternative& one : layer.alternatives) {
-    if (one.distribution == layer.chosen) continue;
-    if (next == nullptr || one.communication.total() < next->communication.total()) next = &one;
-  }
-  const std::string own =
-      fmt::format("a rank sends {} a step", bytes_each(chosen->communication, ranks));
-  if (next == nullptr) return own + "; there is no other way";
-  return fmt::format("{}; as {}: {}", own, to_string(next->distribution, ranks),
-                     bytes_each(next->communication, ranks));
-}
-
 }  // namespace
 
-double computation_per_byte(const WeightedLayer& layer, std::int64_t samples, double overlap) {
+const Alternative* PlannedLayer::next_best() const {
+  const Alternative* best = nullptr;
+  for (const Alternative& one : alternatives) {
+    if (one.distribution == chosen) continue;
+    if (best == nullptr || one.communication.total() < best->communication.total()) best = &one;
+  }
+  return best;
+}
+
+double computation_per_byte(const WeightedLayer& layer, double samples, double overlap) {
   // 3 products of 2 FLOPs for each weight and output pixel, over 4 bytes for each weight.
-  return 1.5 * static_cast<double>(samples * layer.out.spatial_size()) / (2.0 - overlap);
+  return 1.5 * samples * static_cast<double>(layer.out.spatial_size()) / (2.0 - overlap);
 }
 
 double best_data_parts(std::int64_t samples, int ranks, std::int64_t outputs, double overlap) {
@@ -202,9 +197,9 @@ SplitPlan plan_layers(const Chain& chain, std::int64_t samples, int ranks) {
   for (std::size_t i = 0; i < costs.layers().size(); ++i) {
     const WeightedLayer& layer = costs.layers()[i];
     const ChainLayer& described = chain.layers[layer.layer];
-    PlannedLayer planned = {layer, described.name, plan.distribution.layers[i], {}, 0.0, 0.0, {}};
+    PlannedLayer planned = {layer, described.name, plan.distribution.layers[i], {}, 0.0, 0.0};
     planned.computation_per_byte =
-        computation_per_byte(layer, std::max<std::int64_t>(1, samples / ranks), 0.0);
+        computation_per_byte(layer, static_cast<double>(samples) / ranks, 0.0);
     if (described.kind == ChainLayer::Kind::kFullyConnected) {
       planned.best_data_parts = best_data_parts(samples, ranks, layer.out.channels, 0.0);
     }
@@ -213,7 +208,6 @@ SplitPlan plan_layers(const Chain& chain, std::int64_t samples, int ranks) {
       changed.layers[i] = one;
       planned.alternatives.push_back({one, total(costs, changed)});
     }
-    planned.reason = reason_of(planned, ranks);
     plan.layers.push_back(std::move(planned));
   }
   return plan;

@@ -14,7 +14,7 @@ namespace parallel {
 /// FLOPs of a step for each byte of a layer's gradients that a rank with `samples` samples sends
 /// and receives, in f32, under data parallelism: 1.5 samples out_points for convolutions.
 /// `overlap`: the share of the receiving that hides behind the sending, 0 to 1.
-double computation_per_byte(const WeightedLayer& layer, std::int64_t samples, double overlap);
+double computation_per_byte(const WeightedLayer& layer, double samples, double overlap);
 
 /// For a fully connected layer of `outputs` outputs on `ranks` ranks, the number of data parts at
 /// which activations and gradients together take the fewest bytes: sqrt(2 ranks samples / (outputs
@@ -34,10 +34,10 @@ Communication communication_of(const Chain& chain, const ChainDistribution& dist
 /// ranks as the layer has input channels, and leave a sample for each group.
 std::vector<Distribution> candidates(const WeightedLayer& layer, std::int64_t samples, int ranks);
 
-/// What a candidate costs if all other layers stay as chosen.
+/// What the whole chain sends if one layer is distributed so, and all others stay as chosen.
 struct Alternative {
   Distribution distribution;
-  Communication communication;  ///< of the whole chain
+  Communication communication;
 };
 struct PlannedLayer {
   WeightedLayer layer;
@@ -47,7 +47,8 @@ struct PlannedLayer {
   double computation_per_byte = 0.0;      ///< without overlap
   /// Fully connected layers: best_data_parts() without overlap; otherwise 0.
   double best_data_parts = 0.0;
-  std::string reason;
+  /// The best alternative that was not chosen; null if there is none.
+  const Alternative* next_best() const;
 };
 struct SplitPlan {
   ChainDistribution distribution;

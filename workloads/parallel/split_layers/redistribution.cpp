@@ -17,14 +17,41 @@ Share common(const Share& a, const Share& b) {
   return {overlap(a.samples, b.samples), overlap(a.features, b.features)};
 }
 
-/// Calls use(first element of a row of `part` within `whole`, row's length).
+/// A portion as rows of a share: one for each sample.
+struct Rows {
+  std::int64_t first = 0, stride = 0, length = 0, count = 0;
+  Rows(const Share& portion, const Share& share)
+      : first((portion.samples.begin - share.samples.begin) * share.features.count() +
+              portion.features.begin - share.features.begin),
+        stride(share.features.count()),
+        length(portion.features.count()),
+        count(portion.samples.count()) {}
+  /// Rows one behind the other.
+  explicit Rows(const Share& portion)
+      : stride(portion.features.count()), length(stride), count(portion.samples.count()) {}
+};
+
+/// Calls use(row in `from`, row in `to`, length) for rows that correspond, on all threads.
 template <class Use>
-void for_each_row(const Share& part, const Share& whole, const Use& use) {
-  for (std::int64_t sample = part.samples.begin; sample < part.samples.end; ++sample) {
-    use((sample - whole.samples.begin) * whole.features.count() + part.features.begin -
-            whole.features.begin,
-        part.features.count());
+void for_each_row(const float* from, const Rows& in_from, float* to, const Rows& in_to,
+                  const Use& use) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < in_from.count; ++row) {
+    use(from + in_from.first + row * in_from.stride, to + in_to.first + row * in_to.stride,
+        in_from.length);
   }
+}
+
+void copy_rows(const float* from, const Rows& in_from, float* to, const Rows& in_to) {
+  for_each_row(from, in_from, to, in_to, [](const float* row, float* into, std::int64_t length) {
+    std::copy_n(row, length, into);
+  });
+}
+
+void add_rows(const float* from, const Rows& in_from, float* to, const Rows& in_to) {
+  for_each_row(from, in_from, to, in_to, [](const float* row, float* into, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) into[i] += row[i];
+  });
 }
 
 std::int64_t floats_in(const std::vector<Portion>& portions, int except) {
@@ -52,27 +79,31 @@ Holders::Holders(std::span<const Share> shares) {
     return std::array{share.samples.begin, share.samples.end, share.features.begin,
                       share.features.end};
   };
-  std::map<std::array<std::int64_t, 4>, std::size_t> known;
+  std::map<std::array<std::int64_t, 4>, Held> known;  // by samples
   for (int rank = 0; rank < static_cast<int>(shares.size()); ++rank) {
     const Share& share = shares[static_cast<std::size_t>(rank)];
-    const auto [entry, is_new] = known.emplace(key(share), held_.size());
-    if (is_new) held_.push_back({share, {}});
-    held_[entry->second].ranks.push_back(rank);
+    if (share.count() == 0) continue;
+    Held& held = known[key(share)];
+    held.share = share;
+    held.ranks.push_back(rank);
   }
+  for (auto& [of, held] : known) held_.push_back(std::move(held));
 }
 
 std::vector<Portion> Holders::portions_for(int rank, const Share& wanted, Sources sources) const {
   std::vector<Portion> portions;
-  for (const Held& held : held_) {
-    const Share what = common(held.share, wanted);
+  auto held = std::ranges::partition_point(
+      held_, [&](const Held& one) { return one.share.samples.end <= wanted.samples.begin; });
+  for (; held != held_.end() && held->share.samples.begin < wanted.samples.end; ++held) {
+    const Share what = common(held->share, wanted);
     if (what.count() == 0) continue;
     if (sources == Sources::kAll) {
-      for (const int source : held.ranks) portions.push_back({source, what});
+      for (const int source : held->ranks) portions.push_back({source, what});
       continue;
     }
-    const bool has_own = std::ranges::find(held.ranks, rank) != held.ranks.end();
-    const std::size_t any = static_cast<std::size_t>(rank) % held.ranks.size();
-    portions.push_back({has_own ? rank : held.ranks[any], what});
+    const bool has_own = std::ranges::find(held->ranks, rank) != held->ranks.end();
+    const std::size_t any = static_cast<std::size_t>(rank) % held->ranks.size();
+    portions.push_back({has_own ? rank : held->ranks[any], what});
   }
   std::ranges::sort(portions, {}, &Portion::rank);
   return portions;
@@ -108,45 +139,43 @@ Redistribution::Redistribution(const runner::Communicator& world, telemetry::Tel
       if (portion.rank == me) sent_.push_back({rank, portion.what});
     }
   }
+  is_exchange_ = bytes_between(from, wanted, sources) > 0;
   send_parts_ = parts_of(sent_, ranks, me);
   receive_parts_ = parts_of(received_, ranks, me);
   send_.resize(static_cast<std::size_t>(floats_in(sent_, me)));
   receive_.resize(static_cast<std::size_t>(floats_in(received_, me)));
 }
 
-void Redistribution::run(std::span<const float> made, std::span<float> wanted) {
-  const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
+void Redistribution::exchange(std::span<const float> made) {
   float* to = send_.data();
   for (const Portion& portion : sent_) {
-    for_each_row(portion.what, from_, [&](std::int64_t first, std::int64_t count) {
-      to = std::copy_n(made.begin() + first, count, to);
-    });
+    copy_rows(made.data(), {portion.what, from_}, to, Rows(portion.what));
+    to += portion.what.count();
   }
   Transfer transfer(telemetry_);
   transfer.add(name_,
                world_.start_alltoall(std::as_bytes(std::span(send_)), send_parts_,
                                      std::as_writable_bytes(std::span(receive_)), receive_parts_));
   transfer.wait_all();
+}
+
+void Redistribution::run(std::span<const float> made, std::span<float> wanted) {
+  const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
+  if (is_exchange_) exchange(made);
   const bool adds = sources_ == Sources::kAll;
   if (adds) std::ranges::fill(wanted, 0.0F);
   const float* arrived = receive_.data();
   for (const Portion& portion : received_) {
-    std::vector<std::int64_t> own;  // first elements of this rank's own rows
-    if (portion.rank == world_.rank()) {
-      for_each_row(portion.what, from_,
-                   [&](std::int64_t first, std::int64_t) { own.push_back(first); });
+    const bool is_own = portion.rank == world_.rank();
+    const float* const from = is_own ? made.data() : arrived;
+    const Rows in_from = is_own ? Rows(portion.what, from_) : Rows(portion.what);
+    const Rows in_to(portion.what, wanted_);
+    if (adds) {
+      add_rows(from, in_from, wanted.data(), in_to);
+    } else {
+      copy_rows(from, in_from, wanted.data(), in_to);
     }
-    std::size_t row = 0;
-    for_each_row(portion.what, wanted_, [&](std::int64_t first, std::int64_t count) {
-      const float* const values = own.empty() ? arrived : made.data() + own[row++];
-      float* const into = wanted.data() + first;
-      if (adds) {
-        for (std::int64_t i = 0; i < count; ++i) into[i] += values[i];
-      } else {
-        std::copy_n(values, count, into);
-      }
-      if (own.empty()) arrived += count;
-    });
+    if (!is_own) arrived += portion.what.count();
   }
 }
 

@@ -37,7 +37,7 @@ class Holders {
     Share share;
     std::vector<int> ranks;  ///< that have it
   };
-  std::vector<Held> held_;
+  std::vector<Held> held_;  ///< by samples
 };
 /// Bytes that all ranks together send to others.
 std::int64_t bytes_between(std::span<const Share> from, std::span<const Share> wanted,
@@ -54,12 +54,15 @@ class Redistribution {
   void run(std::span<const float> made, std::span<float> wanted);
 
  private:
+  /// Sends this rank's portions, and receives those of others.
+  void exchange(std::span<const float> made);
   const runner::Communicator& world_;
   telemetry::Telemetry& telemetry_;
   const char* name_;
   const Share from_, wanted_;
   const Sources sources_;
   std::vector<Portion> sent_, received_;  ///< by rank; received: this rank's own included
+  bool is_exchange_ = false;              ///< whether any rank sends
   runner::RankParts send_parts_, receive_parts_;
   std::vector<float> send_, receive_;
 };

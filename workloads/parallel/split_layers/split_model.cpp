@@ -19,19 +19,69 @@ int node_number(const runner::Communicator& world, const runner::Communicator& n
   return static_cast<int>(node.allreduce_min(static_cast<std::int64_t>(world.rank())));
 }
 
-/// Lets gradients of other stages travel on while a stage computes.
+void require_supported(const ChainDistribution& distribution, const DataParallelConfig& config) {
+  if (config.arithmetic.precision != nn::Precision::kF32) {
+    throw base::ConfigError("precision: layers that ranks split compute in f32");
+  }
+  if (config.ranks_per_sample > 1 || config.volumes != nullptr) {
+    throw base::ConfigError("ranks that split layers cannot split samples, too");
+  }
+  std::vector<Distribution> all = distribution.layers;
+  all.push_back(distribution.loss);
+  const bool are_alike = std::ranges::any_of(
+      all, [](const Distribution& one) { return one.group > 1 && !one.splits_features; });
+  // Each would round its own gradients, so that they would no longer be alike.
+  if (are_alike && !config.gradients.is_exact()) {
+    throw base::ConfigError("gradient_payload: expected f32 where ranks compute the same");
+  }
+}
+
+/// Lets gradients and weights of other stages travel on while a stage computes.
 class OthersProgress final : public nn::PassListener {
  public:
   explicit OthersProgress(std::vector<DataParallel*> others) : others_(std::move(others)) {}
-  void gradients_ready(std::int64_t /*floats*/) override {
-    for (DataParallel* const one : others_) one->progress();
-  }
+  void weights_needed(std::int64_t /*first*/) override { progress(); }
+  void gradients_ready(std::int64_t /*floats*/) override { progress(); }
 
  private:
+  void progress() {
+    for (DataParallel* const one : others_) one->progress();
+  }
   std::vector<DataParallel*> others_;
 };
 
 }  // namespace
+
+std::map<std::string, std::int64_t> memory_bytes(const Chain& chain,
+                                                 const ChainDistribution& distribution,
+                                                 const DataParallelConfig& config,
+                                                 int state_buffers, int rank, int ranks) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  const std::vector<Stage> stages = cut(chain, distribution, rank, ranks);
+  std::map<std::string, std::int64_t> bytes;
+  nn::Device device;
+  for (const Stage& stage : stages) {
+    const int replica = rank / stage.distribution.group;
+    nn::ExecutorOptions options = executor_options(
+        config, split_batch(config, stage.distribution.data_parts(ranks)), replica);
+    options.plan_only = true;
+    const nn::Executor executor(stage.network, options, device, nullptr);
+    const std::map<std::string, std::int64_t> of_stage = executor.memory_bytes();
+    for (const char* const purpose : {"weights", "gradients", "activations and scratch"}) {
+      bytes[purpose] += of_stage.at(purpose);
+    }
+    bytes["optimizer state"] += state_buffers * of_stage.at("weights");
+  }
+  const std::int64_t samples = config.global_batch / config.accumulation;
+  for (const ActivationEdge& edge : edges_of(stages, distribution.loss, samples)) {
+    // What is sent and received, and the value behind or before it.
+    const auto me = static_cast<std::size_t>(rank);
+    bytes["exchange of activations"] +=
+        2 * (made_shares(edge, ranks)[me].count() + wanted_shares(edge, ranks)[me].count()) *
+        kFloat;
+  }
+  return bytes;
+}
 
 /// A stage, and the ranks that it is shared with.
 struct SplitModel::Part {
@@ -52,9 +102,7 @@ SplitModel::SplitModel(const Chain& chain, const ChainDistribution& distribution
       telemetry_(telemetry),
       pass_samples_(config.global_batch / config.accumulation) {
   const int rank = world.rank();
-  if (config.arithmetic.precision != nn::Precision::kF32) {
-    throw base::ConfigError("precision: layers that ranks split compute in f32");
-  }
+  require_supported(distribution, config);
   static_cast<void>(split_batch(config, world.size() / distribution.loss.group));
   const int number = node_number(world, node);
   std::vector<Stage> stages = cut(chain, distribution, rank, world.size());
@@ -104,11 +152,16 @@ Range SplitModel::slots(std::int64_t pass, const Share& share) const {
 void SplitModel::forward() {
   std::span<const float> made = input_;
   std::vector<float> outputs;
+  std::vector<DataParallel*> behind;  // whose weights the last step may have left travelling
+  for (auto part = std::next(parts_.begin()); part != parts_.end(); ++part) {
+    behind.push_back(part->model.get());
+  }
+  OthersProgress progress(behind);
   auto edge = edges_.begin();
   for (Part& part : parts_) {
     nn::Executor& executor = part.model->executor();
     (edge++)->forward(made, executor.input());
-    part.model->forward();
+    part.model->forward(&progress);
     outputs = executor.read_outputs();
     made = outputs;
   }

@@ -21,6 +21,14 @@
 
 namespace parallel {
 
+/// Bytes that a SplitModel takes on a rank, by purpose, with `state_buffers` floats of optimizer
+/// state for each weight. Does not count what ranks of a node share: each counts all of its own
+/// parts.
+std::map<std::string, std::int64_t> memory_bytes(const Chain& chain,
+                                                 const ChainDistribution& distribution,
+                                                 const DataParallelConfig& config,
+                                                 int state_buffers, int rank, int ranks);
+
 class SplitModel {
  public:
   /// Fills `values` [samples][features of the chain's input] for samples [first, first + count) of
@@ -30,12 +38,12 @@ class SplitModel {
   /// batch. Where ranks compute the same samples, each is asked.
   using Loss =
       std::function<void(Range samples, std::span<const float> outputs, std::span<float> gradient)>;
-  /// One for each stage; a limit on the norm of all gradients is refused.
+  /// Makes an optimizer for each stage; a limit on the norm of all gradients is refused.
   using MakeOptimizer = std::function<std::unique_ptr<nn::Optimizer>()>;
 
   /// Collective. `node`: the ranks of `world` that can share memory with this one. `config`:
-  /// batches, arithmetic in f32, and how gradients travel. All outlive this. Throws ConfigError as
-  /// cut() and DataParallel do.
+  /// batches, arithmetic in f32, and how gradients travel. world, node and telemetry outlive this.
+  /// Throws ConfigError as cut() and DataParallel do, on all ranks.
   SplitModel(const Chain& chain, const ChainDistribution& distribution,
              const DataParallelConfig& config, const MakeOptimizer& make_optimizer,
              const runner::Communicator& world, const runner::Communicator& node,
@@ -52,7 +60,9 @@ class SplitModel {
   void finish_update();
   /// Collective. Every parameter, whole, under its name.
   std::map<std::string, std::vector<float>> weights();
-  /// A hash of this rank's weights: equal on ranks that have the same parts.
+  /// A hash of this rank's weights: equal on ranks that have the same parts, unless these compute
+  /// the same samples and nodes differ in how many of them they have, so that sums have another
+  /// order.
   std::uint64_t weights_hash() const;
   /// Collective. What step() exchanges, by itself, once.
   void exchange_alone();

@@ -2,8 +2,8 @@
 // Source: acceptance A5.4 follows Sridharan et al., arXiv:1801.08030.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
