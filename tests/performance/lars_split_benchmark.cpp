@@ -150,7 +150,8 @@ class Settings {
     split_.prepare({shared_,
                     [this](std::int64_t offset) { return exchange_.is_mine(offset); },
                     {},
-                    [&node](std::span<double> parts) { node.allreduce_sum(parts); }});
+                    [&node](std::span<double> parts) { node.allreduce_sum(parts); },
+                    {}});
     whole_.prepare({});
   }
 

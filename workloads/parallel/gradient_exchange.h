@@ -34,7 +34,7 @@ namespace parallel {
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
  public:
-  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 18;  ///< 1 MiB
+  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< 4 MiB
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
   /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.

@@ -121,7 +121,7 @@ TEST(Optimizer, KeepsTheStateOfItsNodesCellsAlone) {
       const auto memory = std::make_shared<CommonMemory>();
       const auto mine = [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; };
       const auto replica = make(name);
-      replica->prepare(views, {memory, mine, mine, [](std::span<double>) {}});
+      replica->prepare(views, {memory, mine, mine, [](std::span<double>) {}, {}});
       state += memory->floats();
       for (const nn::StateView& view : replica->state()) {
         if (view.parameter_index < 0) continue;
@@ -156,7 +156,8 @@ TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
         shared.views(), {memory,
                          [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; },
                          {},
-                         [&sum, r](std::span<double> parts) { sum(r, parts); }});
+                         [&sum, r](std::span<double> parts) { sum(r, parts); },
+                         {}});
   }
   std::barrier<> updated(kReplicas);
   std::vector<std::jthread> threads;
