@@ -138,6 +138,17 @@ nn::Products agreed_products(const DataParallelConfig& config, const runner::Com
   return is_floats ? nn::Products::kFloats : nn::Products::kPairs;
 }
 
+/// Collective. Adds up `numbers` over ranks in their order, in place: the same bits on all.
+void add_in_order(const runner::Communicator& ranks, std::span<double> numbers) {
+  const std::vector<double> mine(numbers.begin(), numbers.end());
+  std::vector<double> all(mine.size() * static_cast<std::size_t>(ranks.size()));
+  const std::vector<int> counts(static_cast<std::size_t>(ranks.size()),
+                                static_cast<int>(mine.size()));
+  ranks.allgather(mine, all, counts);
+  std::ranges::fill(numbers, 0.0);
+  for (std::size_t i = 0; i < all.size(); ++i) numbers[i % numbers.size()] += all[i];
+}
+
 /// Records each layer in the trace.
 class TracedLayers final : public nn::LayerListener {
  public:
@@ -193,7 +204,7 @@ void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
        },
        config_.parts == nullptr
            ? std::function<void(std::span<double>)>()
-           : [this](std::span<double> numbers) { config_.parts->allreduce_sum(numbers); }});
+           : [this](std::span<double> numbers) { add_in_order(*config_.parts, numbers); }});
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,

@@ -109,6 +109,7 @@ parallel::DataParallelConfig config_of(const Options& options) {
   parallel::DataParallelConfig config;
   config.global_batch = options.batch;
   config.instruction_set = base::usable_instruction_set();
+  config.gradients.late_update = false;  // each step ends before the other model's begins
   return config;
 }
 
@@ -226,8 +227,7 @@ json definitions() {
       {"step_s", "wall time of a training step on its slowest rank; the models take turns"},
       {"exposed_s",
        "a rank's time in exchanges that nothing hides, packing and adding included, mean over "
-       "ranks "
-       "and steps"},
+       "ranks and steps; each step ends with its update"},
       {"sent_bytes",
        "bytes that a rank gives to exchanges in a step, mean: to MPI, and of gradients that ranks "
        "of a node add up in shared memory, all"},

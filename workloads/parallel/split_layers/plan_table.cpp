@@ -46,7 +46,7 @@ std::string alternative_text(const PlannedLayer& layer, const SplitPlan& plan, i
   const parallel::Alternative* const next = layer.next_best();
   if (next == nullptr) return "none";
   const Communication &with = next->communication, &now = plan.communication;
-  return fmt::format("{:<12}{:>+10.2f}{:>+14.2f}{:>+12.2f}", to_string(next->distribution, ranks),
+  return fmt::format("{:<18}{:>+10.2f}{:>+14.2f}{:>+12.2f}", to_string(next->distribution, ranks),
                      megabytes(with.total() - now.total(), ranks),
                      megabytes(with.activations - now.activations, ranks),
                      megabytes(with.gradients - now.gradients, ranks));
@@ -65,12 +65,12 @@ std::string plan_text(const std::string& network, const SplitPlan& plan, std::in
   std::string text = fmt::format(
       "{} on {} {}, {} samples a step: data parts x feature parts\n"
       "a rank sends {} a step, by data parallelism alone {}\n"
-      "{:<10}{:>12}{:>12}{:>12}  {:<12}{:>10}{:>14}{:>12}\n",
+      "{:<10}{:>12}{:>12}{:>18}  {:<18}{:>10}{:>14}{:>12}\n",
       network, ranks, ranks == 1 ? "rank" : "ranks", samples, sent_text(plan.communication, ranks),
       sent_text(plan.data_parallel, ranks), "layer", "weights", "FLOP/byte", "chosen", "next best",
       "adds MB", "activations", "gradients");
   for (const PlannedLayer& layer : plan.layers) {
-    text += fmt::format("{:<10}{:>12}{:>12.1f}{:>12}  {}\n", layer.name, layer.layer.weights,
+    text += fmt::format("{:<10}{:>12}{:>12.1f}{:>18}  {}\n", layer.name, layer.layer.weights,
                         layer.computation_per_byte, to_string(layer.chosen, ranks),
                         alternative_text(layer, plan, ranks));
   }

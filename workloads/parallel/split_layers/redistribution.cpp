@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "workloads/parallel/transfer.h"
@@ -160,8 +161,11 @@ void Redistribution::exchange(std::span<const float> made) {
 }
 
 void Redistribution::run(std::span<const float> made, std::span<float> wanted) {
-  const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
-  if (is_exchange_) exchange(made);
+  std::optional<telemetry::Scope> scope;  // copies alone are no exchange
+  if (is_exchange_) {
+    scope.emplace(telemetry_, telemetry::Subsystem::kExchange);
+    exchange(made);
+  }
   const bool adds = sources_ == Sources::kAll;
   if (adds) std::ranges::fill(wanted, 0.0F);
   const float* arrived = receive_.data();

@@ -27,7 +27,7 @@ enum class Sources {
 /// Which ranks have what.
 class Holders {
  public:
-  /// `shares`: of each rank. They are equal or do not overlap, unless they are of partial sums.
+  /// `shares`: of each rank. Their samples are equal or do not overlap.
   explicit Holders(std::span<const Share> shares);
   /// What rank `rank` receives, in rank order, its own portion included.
   std::vector<Portion> portions_for(int rank, const Share& wanted, Sources sources) const;

@@ -70,15 +70,24 @@ std::map<std::string, std::int64_t> memory_bytes(const Chain& chain,
     for (const char* const purpose : {"weights", "gradients", "activations and scratch"}) {
       bytes[purpose] += of_stage.at(purpose);
     }
+    const auto copies = of_stage.find("weights in other layouts");
+    if (copies != of_stage.end()) bytes[copies->first] += copies->second;
     bytes["optimizer state"] += state_buffers * of_stage.at("weights");
+    bytes["sums between nodes"] += of_stage.at("gradients");
+    for (const ParameterPart& part : stage.parts) {
+      // Drawn whole, and cut.
+      std::int64_t& drawn = bytes["first weights"];
+      drawn = std::max(drawn, 2 * part.whole.count() * kFloat);
+    }
   }
   const std::int64_t samples = config.global_batch / config.accumulation;
   for (const ActivationEdge& edge : edges_of(stages, distribution.loss, samples)) {
-    // What is sent and received, and the value behind or before it.
+    // What is sent and received both ways, of sums by each rank of a group, and the value itself.
     const auto me = static_cast<std::size_t>(rank);
-    bytes["exchange of activations"] +=
-        2 * (made_shares(edge, ranks)[me].count() + wanted_shares(edge, ranks)[me].count()) *
-        kFloat;
+    const int group = edge.has_partial_sums ? std::max(edge.from.group, edge.to.group) : 1;
+    bytes["exchange of activations"] += (4 * made_shares(edge, ranks)[me].count() +
+                                         2 * group * wanted_shares(edge, ranks)[me].count()) *
+                                        kFloat;
   }
   return bytes;
 }
@@ -103,9 +112,9 @@ SplitModel::SplitModel(const Chain& chain, const ChainDistribution& distribution
       pass_samples_(config.global_batch / config.accumulation) {
   const int rank = world.rank();
   require_supported(distribution, config);
-  static_cast<void>(split_batch(config, world.size() / distribution.loss.group));
   const int number = node_number(world, node);
   std::vector<Stage> stages = cut(chain, distribution, rank, world.size());
+  static_cast<void>(split_batch(config, distribution.loss.data_parts(world.size())));
   for (const ActivationEdge& edge : edges_of(stages, distribution.loss, pass_samples_)) {
     edges_.emplace_back(world, telemetry, edge);
   }
@@ -156,12 +165,13 @@ void SplitModel::forward() {
   for (auto part = std::next(parts_.begin()); part != parts_.end(); ++part) {
     behind.push_back(part->model.get());
   }
-  OthersProgress progress(behind);
   auto edge = edges_.begin();
   for (Part& part : parts_) {
     nn::Executor& executor = part.model->executor();
     (edge++)->forward(made, executor.input());
+    OthersProgress progress(behind);
     part.model->forward(&progress);
+    if (!behind.empty()) behind.erase(behind.begin());
     outputs = executor.read_outputs();
     made = outputs;
   }
@@ -202,17 +212,6 @@ void SplitModel::finish_update() {
   for (Part& part : parts_) part.model->finish_update();
 }
 
-void SplitModel::exchange_alone() {
-  std::vector<float> made, wanted;
-  for (ActivationExchange& edge : edges_) {
-    made.assign(floats_of(edge.made()), 0.0F);
-    wanted.assign(floats_of(edge.wanted()), 0.0F);
-    edge.forward(made, wanted);
-    if (&edge != &edges_.front()) edge.backward(wanted, made);
-  }
-  for (Part& part : parts_) part.model->exchange_alone();
-}
-
 std::map<std::string, std::vector<float>> SplitModel::weights() {
   finish_update();
   std::map<std::string, std::vector<float>> whole;
@@ -232,14 +231,6 @@ std::map<std::string, std::vector<float>> SplitModel::weights() {
     }
   }
   return whole;
-}
-
-std::uint64_t SplitModel::weights_hash() const {
-  std::uint64_t hash = 0;
-  for (const Part& part : parts_) {
-    hash = hash * 31 + part.model->executor().parameters().weights_hash();
-  }
-  return hash;
 }
 
 }  // namespace parallel

@@ -21,9 +21,9 @@
 
 namespace parallel {
 
-/// Bytes that a SplitModel takes on a rank, by purpose, with `state_buffers` floats of optimizer
-/// state for each weight. Does not count what ranks of a node share: each counts all of its own
-/// parts.
+/// Bytes that a SplitModel takes on a rank at most, by purpose, with `state_buffers` floats of
+/// optimizer state for each weight. Weights and state that it shares with ranks of its node count
+/// for each of them.
 std::map<std::string, std::int64_t> memory_bytes(const Chain& chain,
                                                  const ChainDistribution& distribution,
                                                  const DataParallelConfig& config,
@@ -58,14 +58,9 @@ class SplitModel {
   void step(const Load& load, const Loss& loss, double learning_rate);
   /// Collective. Ends an update that the last step left for the next.
   void finish_update();
-  /// Collective. Every parameter, whole, under its name.
+  /// Collective. Every parameter, whole, under its name. Ranks that compute the same have the same
+  /// bits, unless nodes differ in how many of them they have, so that sums have another order.
   std::map<std::string, std::vector<float>> weights();
-  /// A hash of this rank's weights: equal on ranks that have the same parts, unless these compute
-  /// the same samples and nodes differ in how many of them they have, so that sums have another
-  /// order.
-  std::uint64_t weights_hash() const;
-  /// Collective. What step() exchanges, by itself, once.
-  void exchange_alone();
 
  private:
   struct Part;
