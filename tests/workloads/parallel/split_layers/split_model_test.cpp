@@ -165,10 +165,11 @@ Weights of_one_rank(const Chain& chain, const Settings& settings, int steps) {
   return Training(chain, alone(chain), settings, self, self).learned(steps);
 }
 
-/// All combinations of the layers' candidates, or if there are too many, some of each kind.
-std::vector<ChainDistribution> combinations(const Chain& chain, std::int64_t samples, int ranks) {
+/// All combinations of the layers' candidates, or if there are more than `most`, as many of them,
+/// and those with the same groups for all layers.
+std::vector<ChainDistribution> combinations(const Chain& chain, std::int64_t samples, int ranks,
+                                            std::size_t most = 16) {
   const auto layers = parallel::weighted_layers(chain);
-  constexpr std::size_t kMost = 16;
   std::vector<ChainDistribution> all;
   ChainDistribution distribution = parallel::distribution_by(chain, samples, ranks, 1);
   const std::function<void(std::size_t)> choose = [&](std::size_t layer) {
@@ -179,9 +180,9 @@ std::vector<ChainDistribution> combinations(const Chain& chain, std::int64_t sam
     }
   };
   choose(0);
-  if (all.size() <= kMost) return all;
+  if (all.size() <= most) return all;
   std::vector<ChainDistribution> some;
-  for (std::size_t i = 0; i < kMost; ++i) some.push_back(all[i * (all.size() - 1) / (kMost - 1)]);
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
   for (int group = 1; group <= ranks; ++group) {
     if (ranks % group == 0) some.push_back(parallel::distribution_by(chain, samples, ranks, group));
   }
@@ -266,7 +267,7 @@ TEST_P(Nodes, LearnWhatOneRankLearns) {
   }
   for (const Settings& settings : all) {
     const Weights expected = of_one_rank(chain, settings, 3);
-    for (const ChainDistribution& one : combinations(chain, settings.batch, world.size())) {
+    for (const ChainDistribution& one : combinations(chain, settings.batch, world.size(), 4)) {
       SCOPED_TRACE(text_of(one, world.size()));
       expect_equal(Training(chain, one, settings, world, node).learned(3), expected, 1e-4);
     }
