@@ -56,7 +56,7 @@ TEST_F(BenchExchange, RefusesWhatItCannotMeasure) {
   EXPECT_THAT(bench(2, "-i 4 -e 64K").err, HasSubstr("expected at most 10000 sizes"));
   EXPECT_THAT(shell(TRAINMARK " bench --batch 4 exchange").err,
               HasSubstr("bench exchange: --batch means nothing here"));
-  EXPECT_THAT(shell(TRAINMARK " bench network").err, HasSubstr(" exchange)"));
+  EXPECT_THAT(shell(TRAINMARK " bench network").err, HasSubstr(" exchange split-layers)"));
 }
 
 TEST_F(BenchExchange, RefusesBuffersThatDoNotFitMemory) {
