@@ -28,18 +28,12 @@ std::string room_of(const std::string& path) {
   for (const fs::path& part : fs::path(path)) parts.push_back(part.string());
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
-  static const Rooms deep = {"runner/mllog/rules",
-                             "workloads/nn/layers",
-                             "workloads/nn/products",
-                             "workloads/nn/executor",
-                             "workloads/parallel/hybrid",
-                             "workloads/parallel/exchange_bench",
-                             "workloads/parallel/split_layers",
-                             "analysis/report/csv",
-                             "analysis/report/html",
-                             "analysis/report/json",
-                             "analysis/report/svg",
-                             "analysis/report/text",
+  static const Rooms deep = {"workloads/nn/executor",     "workloads/nn/layers",
+                             "workloads/nn/products",     "workloads/parallel/exchange_bench",
+                             "workloads/parallel/hybrid", "workloads/parallel/split_layers",
+                             "runner/mllog/rules",        "analysis/report/csv",
+                             "analysis/report/html",      "analysis/report/json",
+                             "analysis/report/svg",       "analysis/report/text",
                              "analysis/report/xml"};
   if (parts.size() > 3 && deep.contains(parts[0] + "/" + parts[1] + "/" + parts[2])) {
     return parts[0] + "/" + parts[1] + "/" + parts[2];

@@ -374,7 +374,7 @@ runner::DeclaredMachineBench declare(CLI::App& app) {
       app.add_option("--group", options->group,
                      "ranks that split each layer's features, at most; by default as planned")
           ->check(CLI::Range(1, kMostRanks));
-  app.add_option("--plan-for", options->plan_for, "only plans, for so many ranks")
+  app.add_option("--plan-for", options->plan_for, "only plans, for this number of ranks")
       ->check(CLI::Range(1, kMostRanks));
   CLI::Option* const apart =
       app.add_flag("--apart", options->is_apart,

@@ -4,20 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "runner/base/error.h"
+#include "workloads/nn/network_checks.h"
 
 namespace parallel {
 namespace {
 
 using Kind = ChainLayer::Kind;
 
-std::int64_t window_extent(const ChainLayer& layer, std::int64_t in) {
-  const std::int64_t room = in + 2 * layer.padding - layer.kernel;
-  if (room >= 0 && layer.kernel > 0 && layer.stride > 0) return room / layer.stride + 1;
-  throw base::ShapeError(fmt::format("{}: expected a window of at most {} pixels, got {}",
-                                     layer.name, in + 2 * layer.padding, layer.kernel));
+std::vector<std::int64_t> window_extents(const ChainLayer& layer, const nn::SampleShape& in) {
+  const nn::Operation window =
+      nn::network::windowed(nn::OperationKind::kMaxPool, layer.name, 0, layer.kernel, layer.stride,
+                            nn::uniform_padding(2, layer.padding, layer.padding), in);
+  return nn::network::window_extents(window, in);
 }
 
 nn::SampleShape shape_after(const ChainLayer& layer, const nn::SampleShape& in) {
@@ -35,7 +35,7 @@ nn::SampleShape shape_after(const ChainLayer& layer, const nn::SampleShape& in) 
     case Kind::kConvolution:
     case Kind::kMaxPool:
       return {layer.kind == Kind::kConvolution ? layer.channels : in.channels,
-              {window_extent(layer, in.spatial[0]), window_extent(layer, in.spatial[1])}};
+              window_extents(layer, in)};
   }
   throw base::Error(base::ExitCode::kInternal, "no such layer");
 }

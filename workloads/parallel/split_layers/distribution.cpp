@@ -1,3 +1,4 @@
+// Even parts of samples and channels.
 #include "workloads/parallel/split_layers/distribution.h"
 
 #include <fmt/format.h>

@@ -107,7 +107,6 @@ SplitModel::SplitModel(const Chain& chain, const ChainDistribution& distribution
                        const runner::Communicator& world, const runner::Communicator& node,
                        telemetry::Telemetry& telemetry)
     : config_(config),
-      world_(world),
       telemetry_(telemetry),
       pass_samples_(config.global_batch / config.accumulation) {
   const int rank = world.rank();
@@ -144,6 +143,7 @@ SplitModel::~SplitModel() = default;
 void SplitModel::initialize(std::uint64_t seed) {
   for (Part& part : parts_) {
     part.model->initialize(seed, *part.optimizer);
+    if (!part.stage.distribution.splits_features) continue;
     nn::Parameters& parameters = part.model->executor().parameters();
     for (std::size_t i = 0; i < part.stage.parts.size() && parameters.is_writer(); ++i) {
       const ParameterPart& of = part.stage.parts[i];

@@ -69,7 +69,6 @@ class SplitModel {
   Range slots(std::int64_t pass, const Share& share) const;
 
   const DataParallelConfig config_;
-  const runner::Communicator& world_;
   telemetry::Telemetry& telemetry_;
   const std::int64_t pass_samples_;
   std::list<Part> parts_;                  ///< one for each stage

@@ -105,7 +105,7 @@ TEST(Plan, CountsWhatStagesExchange) {
       for (int rank = 0; rank < ranks; ++rank) {
         for (const parallel::Stage& stage : parallel::cut(small_images(), one, rank, ranks)) {
           const int parts = stage.distribution.data_parts(ranks);
-          // Of a ring of so many parts each rank sends 2 (parts - 1) / parts of its gradients.
+          // In a ring of `parts` ranks each sends 2 (parts - 1) / parts of its gradients.
           gradients += 2 * (parts - 1) * stage.network.parameter_count() * kFloat / parts;
         }
       }
