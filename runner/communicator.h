@@ -13,7 +13,7 @@
 
 namespace runner {
 
-/// MPI_Init_thread(FUNNELED) ... MPI_Finalize. Outlives every Communicator. To run as root, set
+/// MPI_Init_thread(SERIALIZED) ... MPI_Finalize. Outlives every Communicator. To run as root, set
 /// Open MPI's OMPI_ALLOW_RUN_AS_ROOT for the launcher; this class does not. For Open MPI 5 it sets
 /// OMPI_MCA_opal_abort_delay (does_abort_wait()), unless that is set.
 class MpiEnvironment {
@@ -141,6 +141,9 @@ class Communicator {
   /// agree on a size.
   Pending start_shift(std::span<const std::byte> send, int to, std::span<std::byte> receive,
                       int from) const;
+  /// Collective over the world that this was derived from. Makes the blocking calls of the last
+  /// traced step again, those of all communicators, with other data; gathers on a root excepted.
+  void repeat_calls() const;
   /// The text of each rank, in rank order, on root (elsewhere empty).
   std::vector<std::string> gather(const std::string& text, int root) const;
   /// `mine` of every rank, in rank order, on root (elsewhere empty); sizes may differ.
@@ -162,11 +165,13 @@ class Communicator {
 
  private:
   friend class PlainMpi;
+  friend class ProgressThread;
   friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;
   Pending start_ring_sum(std::span<float> data, std::int64_t priority) const;
   const void* handle() const noexcept;  ///< MPI_Comm*
+  const std::shared_ptr<Accounting::Book>& book() const noexcept;
   std::unique_ptr<State> state_;
 };
 

@@ -73,38 +73,39 @@ Pending& Pending::operator=(Pending&& from) noexcept {
 }
 
 Pending::~Pending() {
-  if (state_ == nullptr) return;
-  if (unwinding_or_finalized()) {
-    state_->give_up_rings();
-    return;
-  }
+  if (state_ == nullptr || unwinding_or_finalized()) return;
   try {
     wait();
   } catch (const std::exception&) {
     // A destructor cannot throw; callers that must see errors call wait().
-    state_->give_up_rings();
   }
 }
 
 bool Pending::test() {
   if (state_ == nullptr) return true;
-  if (!state_->is_done()) return false;
+  if (!state_->operation.is_done) {
+    const auto lock = state_->book->try_lock();
+    // Without it, the progress thread goes on at this moment.
+    if (!lock || !state_->is_done()) return false;
+  }
   state_.reset();
   return true;
 }
 
 void Pending::wait() {
   if (state_ == nullptr) return;
-  const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
-  if (state_->rings.empty() && state_->book->rings.empty()) {
-    check(MPI_Waitall(base::narrow<int>(state_->requests.size()), state_->requests.data(),
+  Accounting::Book& book = *state_->book;
+  const base::Activity::Waiting waiting(book.activity, kWaitall);
+  Operation& operation = state_->operation;
+  if (!book.has_thread && operation.rings.empty() && book.rings.empty()) {
+    check(MPI_Waitall(base::narrow<int>(operation.requests.size()), operation.requests.data(),
                       MPI_STATUSES_IGNORE),
           kWaitall);
-  } else {
-    // Ranks that share a CPU must let each other go on.
-    while (!state_->is_done()) std::this_thread::yield();
+    state_.reset();
+    return;
   }
-  state_.reset();
+  // Ranks that share a CPU must let each other go on.
+  while (!test()) std::this_thread::yield();
 }
 
 std::int64_t Pending::bytes_sent() const noexcept {
@@ -113,6 +114,10 @@ std::int64_t Pending::bytes_sent() const noexcept {
 
 template <class T>
 void Communicator::State::allreduce_sum(std::span<T> data) const {
+  note([this, count = data.size()] {
+    std::vector<T> other(count);
+    allreduce_sum(std::span<T>(other));
+  });
   const auto call = blocking_call("MPI_Allreduce", data.size_bytes());
   in_pieces(data.size(), kPiece, [&](std::size_t first, int count) {
     check(MPI_Allreduce(MPI_IN_PLACE, data.data() + first, count, datatype(T{}), MPI_SUM, comm),
@@ -122,6 +127,7 @@ void Communicator::State::allreduce_sum(std::span<T> data) const {
 
 template <class T>
 T Communicator::State::allreduce(T value, MPI_Op operation) const {
+  note([this, operation] { allreduce(T{}, operation); });
   const auto call = blocking_call("MPI_Allreduce", sizeof(T));
   check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype(value), operation, comm), "MPI_Allreduce");
   return value;
@@ -141,6 +147,9 @@ int Communicator::rank() const noexcept { return state_->rank; }
 int Communicator::size() const noexcept { return state_->size; }
 const void* Communicator::handle() const noexcept {
   return static_cast<const void*>(&state_->comm);
+}
+const std::shared_ptr<Accounting::Book>& Communicator::book() const noexcept {
+  return state_->book;
 }
 base::Activity& Communicator::activity() const noexcept { return state_->book->activity; }
 
@@ -172,16 +181,32 @@ Accounting Communicator::account_to(telemetry::Telemetry& telemetry) const {
   return {state_->book, telemetry};
 }
 
-void Communicator::barrier() const {
-  const auto call = state_->blocking_call("MPI_Barrier");
-  check(MPI_Barrier(state_->comm), "MPI_Barrier");
+void Communicator::State::barrier() const {
+  note([this] { barrier(); });
+  const auto call = blocking_call("MPI_Barrier");
+  check(MPI_Barrier(comm), "MPI_Barrier");
+}
+void Communicator::barrier() const { state_->barrier(); }
+
+void Communicator::State::broadcast(std::span<std::byte> data, int root) const {
+  note([this, root, bytes = data.size()] {
+    std::vector<std::byte> other(bytes);
+    broadcast(other, root);
+  });
+  const auto call = blocking_call("MPI_Bcast", rank == root ? data.size() : 0);
+  in_pieces(data.size(), kPieceBytes, [&](std::size_t first, int count) {
+    check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, comm), "MPI_Bcast");
+  });
+}
+void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  state_->broadcast(data, root);
 }
 
-void Communicator::broadcast(std::span<std::byte> data, int root) const {
-  const auto call = state_->blocking_call("MPI_Bcast", state_->rank == root ? data.size() : 0);
-  in_pieces(data.size(), kPieceBytes, [&](std::size_t first, int count) {
-    check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, state_->comm), "MPI_Bcast");
-  });
+void Communicator::repeat_calls() const {
+  Accounting::Book& book = *state_->book;
+  book.repeats = true;
+  for (const auto& call : book.noted) call.again();
+  book.repeats = false;
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
@@ -210,22 +235,24 @@ double Communicator::allreduce_max(double value) const { return state_->allreduc
 
 Pending Communicator::start_allreduce_sum(std::span<float> data, std::int64_t priority) const {
   if (is_for_ring(data.size_bytes(), state_->size)) return start_ring_sum(data, priority);
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(data.size_bytes());
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, data.data() + first, count, MPI_FLOAT, MPI_SUM, state_->comm,
                          &request),
           "MPI_Iallreduce");
-    pending.state_->requests.push_back(request);
+    pending.state_->operation.requests.push_back(request);
   });
   return pending;
 }
 
 Pending Communicator::start_ring_sum(std::span<float> data, std::int64_t priority) const {
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(RingSum::bytes_sent(data.size(), state_->rank, state_->size));
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     const int tag = kFirstRingTag + static_cast<int>(state_->rings_begun++ % kRingTags);
-    auto& ring = pending.state_->rings.emplace_back(
+    auto& ring = pending.state_->operation.rings.emplace_back(
         std::make_unique<RingSum>(data.subspan(first, static_cast<std::size_t>(count)),
                                   state_->comm, state_->rank, state_->size, tag, priority));
     state_->book->add(*ring, state_->comm);
@@ -270,6 +297,7 @@ void Communicator::abort(base::ExitCode code, const std::string& message) const 
   const std::string line = fmt::format("rank {}: {}\n", state_->rank, base::printable(message));
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   // The launcher ends the others when a rank exits with an error.
+  const CallLock lock = state_->book->lock();
   if (!does_abort_wait()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }

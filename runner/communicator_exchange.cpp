@@ -68,35 +68,45 @@ std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
 
 }  // namespace
 
-void Communicator::allgather(std::span<const double> mine, std::span<double> all,
-                             std::span<const int> counts) const {
-  const auto ranks = static_cast<std::size_t>(state_->size);
+void Communicator::State::allgather(std::span<const double> mine, std::span<double> all,
+                                    std::span<const int> counts) const {
+  const auto ranks = static_cast<std::size_t>(size);
   std::vector<std::size_t> places(ranks);
   if (counts.size() == ranks) {
     std::transform_exclusive_scan(counts.begin(), counts.end(), places.begin(), std::size_t{0},
                                   std::plus<>(), [](int n) { return static_cast<std::size_t>(n); });
   }
   if (counts.size() != ranks ||
-      mine.size() != static_cast<std::size_t>(counts[static_cast<std::size_t>(rank())]) ||
+      mine.size() != static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]) ||
       all.size() != places.back() + static_cast<std::size_t>(counts.back())) {
     throw base::Error(base::ExitCode::kInternal,
                       fmt::format("allgather: {} counts for {} ranks, {} of mine into {}",
                                   counts.size(), ranks, mine.size(), all.size()));
   }
   if (all.size() <= kGatherPiece) {
-    const auto call = state_->blocking_call("MPI_Allgatherv", mine.size_bytes());
+    note([this, of_each = std::vector<int>(counts.begin(), counts.end()), in_all = all.size()] {
+      const auto of_mine = static_cast<std::size_t>(of_each[static_cast<std::size_t>(rank)]);
+      std::vector<double> other(in_all);
+      allgather(std::vector<double>(of_mine), other, of_each);
+    });
+    const auto call = blocking_call("MPI_Allgatherv", mine.size_bytes());
     const std::vector<int> starts(places.begin(), places.end());
     check(MPI_Allgatherv(mine.data(), base::narrow<int>(mine.size()), MPI_DOUBLE, all.data(),
-                         counts.data(), starts.data(), MPI_DOUBLE, state_->comm),
+                         counts.data(), starts.data(), MPI_DOUBLE, comm),
           "MPI_Allgatherv");
     return;
   }
   std::copy(mine.begin(), mine.end(),
-            all.begin() + static_cast<std::ptrdiff_t>(places[static_cast<std::size_t>(rank())]));
+            all.begin() + static_cast<std::ptrdiff_t>(places[static_cast<std::size_t>(rank)]));
   for (std::size_t r = 0; r < ranks; ++r) {
     const auto part = all.subspan(places[r], static_cast<std::size_t>(counts[r]));
     broadcast(std::as_writable_bytes(part), static_cast<int>(r));
   }
+}
+
+void Communicator::allgather(std::span<const double> mine, std::span<double> all,
+                             std::span<const int> counts) const {
+  state_->allgather(mine, all, counts);
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text, int root) const {
@@ -114,14 +124,19 @@ std::vector<std::int64_t> Communicator::gather(std::span<const std::int64_t> min
   return joined(state_->gather(mine, root));
 }
 
-std::vector<std::int64_t> Communicator::allgather(std::span<const std::int64_t> mine) const {
-  const auto call = state_->blocking_call("MPI_Allgather", mine.size_bytes());
-  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(state_->size));
+std::vector<std::int64_t> Communicator::State::allgather(std::span<const std::int64_t> mine) const {
+  note([this, of_each = mine.size()] {
+    static_cast<void>(allgather(std::vector<std::int64_t>(of_each)));
+  });
+  const auto call = blocking_call("MPI_Allgather", mine.size_bytes());
+  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(size));
   const int count = base::narrow<int>(mine.size());
-  check(
-      MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, state_->comm),
-      "MPI_Allgather");
+  check(MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, comm),
+        "MPI_Allgather");
   return all;
+}
+std::vector<std::int64_t> Communicator::allgather(std::span<const std::int64_t> mine) const {
+  return state_->allgather(mine);
 }
 
 RankParts consecutive_parts(std::vector<std::int64_t> counts) {
@@ -218,12 +233,13 @@ Pending Communicator::start_alltoall(std::span<const std::byte> send, const Rank
                 static_cast<std::size_t>(sent.counts[self]));
   }
   if (state_->size == 1) return {};
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(bytes_for_others(sent, own));
   const MpiParts& out = pending.state_->parts.emplace_back(in_units(sent, own));
   const MpiParts& in = pending.state_->parts.emplace_back(in_units(received, own));
   check(MPI_Ialltoallv(send.data(), out.counts.data(), out.places.data(), out.type, receive.data(),
                        in.counts.data(), in.places.data(), in.type, state_->comm,
-                       &pending.state_->requests.emplace_back(MPI_REQUEST_NULL)),
+                       &pending.state_->operation.requests.emplace_back(MPI_REQUEST_NULL)),
         kCall);
   return pending;
 }
@@ -234,10 +250,11 @@ Pending Communicator::start_scatter(std::span<const std::byte> send, const RankP
   const bool is_root = state_->rank == root;
   if (is_root) require_parts(kCall, sent, send.size(), state_->size);
   if (state_->size == 1) return {};
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(is_root ? bytes_for_others(sent, root) : 0);
   const MpiParts& parts =
       pending.state_->parts.emplace_back(is_root ? in_units(sent, root) : one_part(mine.size()));
-  MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);
+  MPI_Request* const request = &pending.state_->operation.requests.emplace_back(MPI_REQUEST_NULL);
   check(is_root ? MPI_Iscatterv(send.data(), parts.counts.data(), parts.places.data(), parts.type,
                                 MPI_IN_PLACE, 0, MPI_BYTE, root, state_->comm, request)
                 : MPI_Iscatterv(nullptr, nullptr, nullptr, MPI_BYTE, mine.data(),
@@ -252,10 +269,11 @@ Pending Communicator::start_gather(std::span<const std::byte> mine, std::span<st
   const bool is_root = state_->rank == root;
   if (is_root) require_parts(kCall, received, receive.size(), state_->size);
   if (state_->size == 1) return {};
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(is_root ? 0 : mine.size());
   const MpiParts& parts = pending.state_->parts.emplace_back(is_root ? in_units(received, root)
                                                                      : one_part(mine.size()));
-  MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);
+  MPI_Request* const request = &pending.state_->operation.requests.emplace_back(MPI_REQUEST_NULL);
   check(is_root ? MPI_Igatherv(MPI_IN_PLACE, 0, MPI_BYTE, receive.data(), parts.counts.data(),
                                parts.places.data(), parts.type, root, state_->comm, request)
                 : MPI_Igatherv(mine.data(), parts.counts.front(), parts.type, nullptr, nullptr,
@@ -274,8 +292,9 @@ Pending Communicator::start_shift(std::span<const std::byte> send, int to,
                                   "other ranks",
                                   state_->rank, to, from));
   }
+  const CallLock lock = state_->book->lock();
   Pending pending = state_->pending(send.size());
-  std::vector<MPI_Request>& requests = pending.state_->requests;
+  std::vector<MPI_Request>& requests = pending.state_->operation.requests;
   for (std::size_t at = 0; at < receive.size(); at += kPieceBytes) {
     const auto piece = receive.subspan(at, std::min(kPieceBytes, receive.size() - at));
     check(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, from, kTag,

@@ -1,16 +1,20 @@
-// Shared by the files that implement Communicator only: MPI handles, requests and the accounting of
-// a call.
+// Shared by the files that call MPI for Communicator and its friends: handles, what is under way,
+// and the accounting of a call.
 #pragma once
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -52,6 +56,26 @@ struct DatatypeTraits {
   }
 };
 
+/// What a nonblocking call has begun.
+struct Operation {
+  std::vector<MPI_Request> requests;
+  std::vector<std::unique_ptr<RingSum>> rings;
+  std::atomic<bool> is_done = false;
+
+  /// Finds out whether it is done. Rings go on elsewhere (Book::go_on).
+  void look() {
+    int done = 0;
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    is_done = done != 0 && std::all_of(rings.begin(), rings.end(),
+                                       [](const auto& ring) { return ring->is_done(); });
+  }
+};
+
+/// Held during calls of MPI while a progress thread runs; else it holds nothing.
+using CallLock = std::unique_lock<std::recursive_mutex>;
+
 /// The receivers of accounting, and what is under way; shared by all communicators derived from one
 /// world.
 struct Accounting::Book {
@@ -60,12 +84,47 @@ struct Accounting::Book {
   /// Those that are not done, by communicator, since priorities count within one only.
   std::map<MPI_Comm, std::vector<RingSum*>> rings;
 
+  // The blocking calls of the last traced step.
+  struct Noted {
+    const void* communicator;
+    std::function<void()> again;  ///< with other data
+  };
+  std::vector<Noted> noted;
+  std::int64_t noted_step = 0;
+  bool repeats = false;
+
+  template <class Call>
+  void note(const void* communicator, const Call& again) {
+    const std::int64_t step = telemetry == nullptr || repeats ? 0 : telemetry->traced_step();
+    if (step == 0) return;
+    if (step != noted_step) noted.clear();
+    noted_step = step;
+    noted.push_back({communicator, again});
+  }
+
+  // While a progress thread runs (progress_thread.h):
+  bool has_thread = false;               ///< changes only while it does not
+  std::recursive_mutex calls;            ///< MPI's, and all below
+  std::vector<Operation*> under_way;     ///< that the thread has not found done
+  std::condition_variable_any has_work;  ///< of the thread
+  std::exception_ptr failure;            ///< of the thread, after which it has ended
+
+  CallLock lock() { return has_thread ? CallLock(calls) : CallLock(); }
+  /// Nothing if the other thread holds it.
+  std::optional<CallLock> try_lock() {
+    if (!has_thread) return CallLock();
+    CallLock lock(calls, std::try_to_lock);
+    if (!lock) return std::nullopt;
+    return lock;
+  }
+
   void add(RingSum& ring, MPI_Comm comm) { add_by_priority(ring, rings[comm]); }
   void remove(RingSum* ring) {
     for (auto& [comm, some] : rings) std::erase(some, ring);
   }
   /// Other ranks may wait for any of them, whichever this rank waits for.
   void go_on() {
+    if (failure) std::rethrow_exception(failure);
     for (auto& [comm, some] : rings) go_on_in_order(some);
     std::erase_if(rings, [](const auto& entry) { return entry.second.empty(); });
   }
@@ -79,26 +138,30 @@ struct MpiParts {
 };
 
 struct Pending::State {
-  std::shared_ptr<Accounting::Book> book;
-  std::vector<MPI_Request> requests;
-  std::list<MpiParts> parts;  ///< MPI reads them until the operation ends
-  std::vector<std::unique_ptr<RingSum>> rings;
-  std::int64_t bytes_sent = 0;
-
-  /// Messages may still arrive in the memory of rings, which the end of the process frees.
-  void give_up_rings() {
-    for (auto& ring : rings) book->remove(ring.release());
-    rings.clear();
+  explicit State(std::shared_ptr<Accounting::Book> book_in) : book(std::move(book_in)) {}
+  /// Messages may still arrive in the memory of rings that are under way, which the end of the
+  /// process frees.
+  ~State() {
+    const CallLock lock = book->lock();
+    std::erase(book->under_way, &operation);
+    for (auto& ring : operation.rings) {
+      if (!ring->is_done()) book->remove(ring.release());
+    }
+    parts.clear();
   }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   bool is_done() {
     book->go_on();
-    int done = 0;
-    check(
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-    return done != 0 && std::all_of(rings.begin(), rings.end(),
-                                    [](const auto& ring) { return ring->is_done(); });
+    operation.look();
+    return operation.is_done;
   }
+
+  std::shared_ptr<Accounting::Book> book;
+  Operation operation;
+  std::list<MpiParts> parts;  ///< MPI reads them until the operation ends
+  std::int64_t bytes_sent = 0;
 };
 
 /// A call that waits for other ranks. The activity shows it, and telemetry, if present, records its
@@ -107,7 +170,10 @@ class BlockingCall {
  public:
   /// A call among `ranks` ranks in which this one sends `bytes`.
   BlockingCall(Accounting::Book& book, const char* name, std::int64_t bytes, int ranks)
-      : waiting_(book.activity, name), telemetry_(book.telemetry), is_transfer_(ranks > 1) {
+      : waiting_(book.activity, name),
+        lock_(book.lock()),
+        telemetry_(book.telemetry),
+        is_transfer_(ranks > 1) {
     if (telemetry_ == nullptr) return;
     scope_.emplace(*telemetry_, telemetry::Subsystem::kExchange);
     if (is_transfer_) transfer_ = telemetry_->begin_exchange(name, bytes);
@@ -120,6 +186,7 @@ class BlockingCall {
 
  private:
   base::Activity::Waiting waiting_;
+  CallLock lock_;
   telemetry::Telemetry* telemetry_;
   bool is_transfer_;
   std::optional<telemetry::Scope> scope_;
@@ -133,6 +200,13 @@ struct Communicator::State {
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
+  ~State() {
+    const CallLock lock = book->lock();
+    owner.reset();
+    std::erase_if(book->noted, [this](const auto& call) { return call.communicator == this; });
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   /// Starts accounting for a blocking call in which this rank sends `bytes`.
   BlockingCall blocking_call(const char* name, std::size_t bytes = 0) const {
@@ -143,16 +217,31 @@ struct Communicator::State {
     if (book->telemetry == nullptr || size == 1) return;
     book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
   }
-  /// A nonblocking operation in which this rank sends `bytes`, without requests yet.
+  /// A nonblocking operation in which this rank sends `bytes`, without requests yet. The caller
+  /// holds the book's lock until it has all.
   Pending pending(std::size_t bytes) const {
     count_sent(bytes);
     Pending pending;
-    pending.state_ = std::make_unique<Pending::State>();
-    pending.state_->book = book;
+    pending.state_ = std::make_unique<Pending::State>(book);
     pending.state_->bytes_sent = size == 1 ? 0 : static_cast<std::int64_t>(bytes);
+    if (book->has_thread) {
+      book->under_way.push_back(&pending.state_->operation);
+      book->has_work.notify_one();
+    }
     return pending;
   }
 
+  /// Notes how to make a blocking call of this communicator again.
+  template <class Call>
+  void note(const Call& again) const {
+    book->note(this, again);
+  }
+
+  void barrier() const;
+  void broadcast(std::span<std::byte> data, int root) const;
+  void allgather(std::span<const double> mine, std::span<double> all,
+                 std::span<const int> counts) const;
+  std::vector<std::int64_t> allgather(std::span<const std::int64_t> mine) const;
   template <class T>
   void allreduce_sum(std::span<T> data) const;
   template <class T>

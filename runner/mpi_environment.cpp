@@ -36,10 +36,10 @@ MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
   constexpr int kKeepTheUsers = 0;
   if (does_abort_wait()) ::setenv("OMPI_MCA_opal_abort_delay", "60", kKeepTheUsers);
   int provided = MPI_THREAD_SINGLE;
-  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  if (provided < MPI_THREAD_FUNNELED) {
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_SERIALIZED) {
     throw base::SystemError(
-        fmt::format("MPI_Init_thread: expected MPI_THREAD_FUNNELED, got level {}", provided));
+        fmt::format("MPI_Init_thread: expected MPI_THREAD_SERIALIZED, got level {}", provided));
   }
 }
 

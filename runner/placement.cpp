@@ -202,9 +202,10 @@ const char* name_of(BoundBy who) {
 /// with 28 threads; 28-55 with 28 threads".
 std::string summary_of(const Place& place, const Communicator& node) {
   constexpr std::size_t kMostRanks = 8;
-  auto parts = node.gather(
-      fmt::format("{} with {}", place.binding.cpus, base::counted(place.threads.threads, "thread")),
-      0);
+  auto parts = node.gather(fmt::format("{} with {}{}", place.binding.cpus,
+                                       base::counted(place.threads.threads, "thread"),
+                                       place.has_progress_thread ? " and a progress thread" : ""),
+                           0);
   if (node.rank() != 0) return "";
   const bool is_cut = parts.size() > kMostRanks;
   if (is_cut) parts.resize(kMostRanks);
@@ -265,6 +266,10 @@ Place take_place(const CpuConfig& config, std::int64_t threads, const Communicat
     place.binding = current_binding();
   }
   place.threads = plan_threads(threads, room, place.binding, node);
+  const bool wants_thread = config.progress == Progress::kAuto
+                                ? place.threads.leaves_cpus
+                                : config.progress == Progress::kThread;
+  place.has_progress_thread = wants_thread && world.size() > 1;
   place.summary = summary_of(place, node);
   const auto cpus_of_all = gather_cpus(place.binding, node);
   std::vector<std::string> faults;
@@ -321,7 +326,8 @@ nlohmann::json to_json(const Place& place) {
           {"threads", place.threads.threads},
           {"node_threads", place.threads.node_threads},
           {"node_cpus", place.threads.node_cpus},
-          {"bound_by", name_of(place.bound_by)}};
+          {"bound_by", name_of(place.bound_by)},
+          {"progress", place.has_progress_thread ? "thread" : "layers"}};
 }
 
 }  // namespace runner

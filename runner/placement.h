@@ -55,8 +55,9 @@ struct Place {
   Binding binding;
   ThreadPlan threads;
   BoundBy bound_by = BoundBy::kNobody;
-  std::string summary;              ///< on a node's first rank: what its ranks have
-  std::vector<std::string> faults;  ///< on rank 0: what is wrong, on the first node where it is
+  bool has_progress_thread = false;  ///< where there are other ranks
+  std::string summary;               ///< on a node's first rank: what its ranks have
+  std::vector<std::string> faults;   ///< on rank 0: what is wrong, on the first node where it is
 };
 
 /// Collective on `world`, of which `node` has the ranks of this node; called once, before this
@@ -78,7 +79,8 @@ int planned_threads(const CpuConfig& config, std::int64_t threads, int ranks);
 /// threads than CPUs; "" if there is none, and on the other ranks.
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world);
 
-/// {"cpus", "cores", "numa_nodes", "threads", "node_threads", "node_cpus", "bound_by"}
+/// {"cpus", "cores", "numa_nodes", "threads", "node_threads", "node_cpus", "bound_by",
+/// "progress": "thread" or "layers"}
 nlohmann::json to_json(const Place& place);
 
 }  // namespace runner

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "runner/base/narrow.h"
+#include "runner/communicator_state.h"
 #include "runner/mpi_calls.h"
 
 namespace runner {
@@ -17,35 +18,33 @@ int count_of(std::span<const float> floats) { return base::narrow<int>(floats.si
 
 /// Makes a call that waits for other ranks.
 template <class Call>
-void wait_in(base::Activity& activity, const char* name, const Call& call) {
-  const base::Activity::Waiting waiting(activity, name);
+void wait_in(Accounting::Book& book, const char* name, const Call& call) {
+  const base::Activity::Waiting waiting(book.activity, name);
+  const CallLock lock = book.lock();
   check(call(), name);
 }
 
 }  // namespace
 
 PlainMpi::PlainMpi(const Communicator& ranks)
-    : activity_(ranks.activity()),
-      handle_(ranks.handle()),
-      rank_(ranks.rank()),
-      ranks_(ranks.size()) {}
+    : book_(ranks.book()), handle_(ranks.handle()), rank_(ranks.rank()), ranks_(ranks.size()) {}
 
 void PlainMpi::allreduce(std::span<const float> send, std::span<float> receive) const {
-  wait_in(activity_, "MPI_Allreduce", [&] {
+  wait_in(*book_, "MPI_Allreduce", [&] {
     return MPI_Allreduce(send.data(), receive.data(), count_of(send), MPI_FLOAT, MPI_SUM,
                          comm(handle_));
   });
 }
 
 void PlainMpi::reduce_scatter(std::span<const float> send, std::span<float> receive) const {
-  wait_in(activity_, "MPI_Reduce_scatter_block", [&] {
+  wait_in(*book_, "MPI_Reduce_scatter_block", [&] {
     return MPI_Reduce_scatter_block(send.data(), receive.data(), count_of(receive), MPI_FLOAT,
                                     MPI_SUM, comm(handle_));
   });
 }
 
 void PlainMpi::all_gather(std::span<const float> send, std::span<float> receive) const {
-  wait_in(activity_, "MPI_Allgather", [&] {
+  wait_in(*book_, "MPI_Allgather", [&] {
     return MPI_Allgather(send.data(), count_of(send), MPI_FLOAT, receive.data(), count_of(send),
                          MPI_FLOAT, comm(handle_));
   });
@@ -53,19 +52,20 @@ void PlainMpi::all_gather(std::span<const float> send, std::span<float> receive)
 
 void PlainMpi::alltoall(std::span<const float> send, std::span<float> receive) const {
   const int count = count_of(send) / ranks_;
-  wait_in(activity_, "MPI_Alltoall", [&] {
+  wait_in(*book_, "MPI_Alltoall", [&] {
     return MPI_Alltoall(send.data(), count, MPI_FLOAT, receive.data(), count, MPI_FLOAT,
                         comm(handle_));
   });
 }
 
 void PlainMpi::broadcast(std::span<float> data) const {
-  wait_in(activity_, "MPI_Bcast",
+  wait_in(*book_, "MPI_Bcast",
           [&] { return MPI_Bcast(data.data(), count_of(data), MPI_FLOAT, 0, comm(handle_)); });
 }
 
 void PlainMpi::halo(std::span<const float> send, std::span<float> receive) const {
   constexpr int kTag = 1;
+  const CallLock lock = book_->lock();
   const int before = rank_ > 0 ? rank_ - 1 : MPI_PROC_NULL;
   const int after = rank_ + 1 < ranks_ ? rank_ + 1 : MPI_PROC_NULL;
   const int half = count_of(send) / 2;
@@ -78,7 +78,7 @@ void PlainMpi::halo(std::span<const float> send, std::span<float> receive) const
         "MPI_Isend");
   check(MPI_Isend(send.data() + half, half, MPI_FLOAT, after, kTag, comm(handle_), &requests[3]),
         "MPI_Isend");
-  wait_in(activity_, "MPI_Waitall", [&] {
+  wait_in(*book_, "MPI_Waitall", [&] {
     return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   });
 }

@@ -2,9 +2,9 @@
 // training are held against.
 #pragma once
 
+#include <memory>
 #include <span>
 
-#include "runner/base/activity.h"
 #include "runner/communicator.h"
 
 namespace runner {
@@ -31,7 +31,7 @@ class PlainMpi {
   void halo(std::span<const float> send, std::span<float> receive) const;
 
  private:
-  base::Activity& activity_;
+  const std::shared_ptr<Accounting::Book> book_;
   const void* handle_;  ///< MPI_Comm*
   int rank_, ranks_;
 };

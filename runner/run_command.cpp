@@ -20,6 +20,7 @@
 #include "runner/lost_launcher.h"
 #include "runner/placement.h"
 #include "runner/plan_check.h"
+#include "runner/progress_thread.h"
 #include "runner/rules_options.h"
 #include "runner/stop_signals.h"
 #include "runner/system_name.h"
@@ -194,6 +195,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
   const Place place = take_place(config.cpus, config.threads, world, topology.node);
+  const auto progress = ProgressThread::start(world, place);
   if (options.runs == 1) advise(config, world, topology, place, console);
   ResultSink result(options.json, std::cout);
   try {

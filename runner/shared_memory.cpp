@@ -17,7 +17,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/unique_handle.h"
-#include "runner/communicator.h"
+#include "runner/communicator_state.h"
 #include "runner/mpi_calls.h"
 
 namespace runner {
@@ -78,7 +78,16 @@ struct SharedMemory::State {
     }
   };
 
-  explicit State(MPI_Win handle) : window(handle) {}
+  State(MPI_Win handle, std::shared_ptr<Accounting::Book> book_in)
+      : book(std::move(book_in)), window(handle) {}
+  ~State() {
+    const CallLock lock = book->lock();
+    window.reset();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  std::shared_ptr<Accounting::Book> book;
   base::UniqueHandle<WindowTraits> window;
   std::vector<std::span<std::byte>> parts;
 };
@@ -120,11 +129,12 @@ MPI_Win allocate(const Communicator& node, MPI_Comm comm, std::int64_t bytes) {
 
 SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(node.handle());
+  const CallLock lock = node.book()->lock();
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.size()));
   check(MPI_Allgather(&bytes, sizeof bytes, MPI_BYTE, sizes.data(), sizeof bytes, MPI_BYTE, comm),
         "MPI_Allgather");
   require_room(node, std::accumulate(sizes.begin(), sizes.end(), kSlack * node.size()));
-  state_ = std::make_unique<State>(allocate(node, comm, bytes));
+  state_ = std::make_unique<State>(allocate(node, comm, bytes), node.book());
   for (int rank = 0; rank < node.size(); ++rank) {
     state_->parts.push_back(
         part_in(state_->window.get(), rank, sizes[static_cast<std::size_t>(rank)]));

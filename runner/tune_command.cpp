@@ -233,7 +233,8 @@ void declare_tuning(CLI::App& bench, TuneCall& call) {
                       "--batch samples on all ranks together, and write the fastest as `cpus` into "
                       "this configuration")
           ->type_name("CONFIG");
-  for (const char* option : {"--threads", "--no-bind", "--one-hardware-thread", "--spare-cores"}) {
+  for (const char* option :
+       {"--threads", "--no-bind", "--one-hardware-thread", "--spare-cores", "--progress"}) {
     tuned->excludes(bench.get_option(option));
   }
   bench

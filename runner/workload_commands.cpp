@@ -14,6 +14,7 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
+#include "runner/progress_thread.h"
 #include "runner/provenance.h"
 #include "runner/together.h"
 #include "runner/tune_command.h"
@@ -144,6 +145,12 @@ void declare_machine_options(CLI::App& app, BenchCall& call) {
                  "cores of each rank that get no compute thread")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--progress", [&call](const std::string& name) { call.cpus.progress = progress_of(name); },
+         "what goes on with exchanges while a rank computes: the rank between layers, or also a "
+         "thread; auto: a thread where some CPUs get no compute thread")
+      ->check(CLI::IsMember({"auto", "layers", "thread"}))
+      ->default_str("auto");
   app.add_option("--json", call.json,
                  "write the result as JSON to this file; '-' for standard output");
 }
@@ -225,6 +232,7 @@ Measured measure_with(const BenchCall& call, const CommandParts& parts, const Co
   for (const std::string& fault : place.faults) {
     std::cerr << "WARNING: " << base::printable(fault) << '\n';
   }
+  const auto progress = ProgressThread::start(world, place);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Accounting accounting = world.account_to(telemetry);

@@ -138,6 +138,8 @@ class Telemetry {
   /// {"wall_s", "subsystems_s": {...}, "within_s": {outer: {inner: ...}}, "counters": {...},
   /// "step_s": {histogram}, "scopes", "scope_cost_s"}
   nlohmann::json to_json() const;
+  /// Of the traced steps, counted from 1, the one that goes on; 0: none does.
+  std::int64_t traced_step() const { return is_in_traced_step() ? trace_->traced_steps() + 1 : 0; }
 
  private:
   friend class Scope;

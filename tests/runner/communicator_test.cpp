@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string>
 
 #include "runner/shared_memory.h"
 
@@ -235,6 +237,52 @@ TEST(Communicator, CountsTheBytesThatItGivesToOtherRanks) {
   std::int64_t expected = world.rank() == 0 ? 1200 : 800;
   if (world.size() == 1) expected = 0;  // there are no other ranks
   EXPECT_EQ(telemetry.count(telemetry::Counter::kBytesSent), expected);
+}
+
+/// Those of the last traced step, on all communicators that still live.
+TEST(Communicator, RepeatsTheBlockingCallsOfAStep) {
+  const Communicator world = Communicator::world();
+  if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
+  const base::SystemClock clock;
+  telemetry::Trace trace({1, 2}), again({1, 1});
+  telemetry::Telemetry telemetry(clock);
+  telemetry.trace_to(trace);
+  std::vector<float> floats(100, 1.0F);
+  std::vector<double> one(1, world.rank()), all(static_cast<std::size_t>(world.size()));
+  const std::vector<int> counts(all.size(), 1);
+  const Communicator pair = world.split(world.rank() % 2, 0);
+  {
+    const Accounting accounting = world.account_to(telemetry);
+    telemetry.begin_step();
+    world.broadcast(std::as_writable_bytes(std::span(floats)), 0);
+    telemetry.end_step();
+    world.allreduce_max(1.0);
+    telemetry.begin_step();
+    world.allreduce_sum(std::span<float>(floats));
+    pair.allreduce_sum(std::span<double>(one));
+    world.barrier();
+    world.allgather(one, all, counts);
+    world.allgather(std::vector<std::int64_t>{1, 2});
+    world.allreduce_min(std::int64_t{1});
+    world.duplicate().barrier();
+    telemetry.end_step();
+  }
+  const std::vector<float> sums = floats;
+  telemetry.trace_to(again);
+  const Accounting accounting = world.account_to(telemetry);
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    again.begin_step(1, telemetry.now_ns());
+    world.repeat_calls();
+    again.end_step(telemetry.now_ns());
+  }
+  EXPECT_EQ(floats, sums);
+  std::map<std::string, std::int64_t> calls;
+  for (const telemetry::TransferTimes& times : again.transfers()) calls[times.name] = times.count;
+  const std::map<std::string, std::int64_t> expected = {{"MPI_Allgather", 2},
+                                                        {"MPI_Allgatherv", 2},
+                                                        {"MPI_Allreduce", pair.size() > 1 ? 6 : 4},
+                                                        {"MPI_Barrier", 2}};
+  EXPECT_EQ(calls, expected);
 }
 
 TEST(Communicator, TracesBlockingCallsAsTransfersAndLeavesOthersToWhoStartsThem) {

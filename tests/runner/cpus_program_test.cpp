@@ -40,6 +40,18 @@ TEST_F(Cpus, StayAsTheyAreIfToldSo) {
   EXPECT_THAT(run.err, Not(HasSubstr("bound by trainmark")));
 }
 
+TEST_F(Cpus, HaveAThreadForExchangesIfToldSo) {
+  const Ended run =
+      toy_on(2, "run " + config({{"threads", 1}, {"cpus", {{"progress", "thread"}}}}));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, ContainsRegex("CPUs [0-9,-]+ with 1 thread and a progress thread; "));
+  const json telemetry = json::parse(outside::content(result("1.telemetry.json")));
+  EXPECT_EQ(telemetry.at("provenance").at("binding")[1]["progress"], "thread");
+  const Ended wrong = toy_on(2, "run " + config({{"cpus", {{"progress", "treads"}}}}));
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("progress"));
+}
+
 TEST_F(Cpus, ArePlanned) {
   const Ended plan = toy_on(2, "run --dry-run --json - " + config({{"threads", 1}}));
   EXPECT_EQ(plan.status, 0) << plan.err;

@@ -141,8 +141,9 @@ void GroupVolumes::begin(const StoredVolume& volume, bool returns, std::list<Exc
   exchange.received.resize(static_cast<std::size_t>(to_receive));
   bytes_ += static_cast<std::int64_t>(exchange.sent.size());
   exchange.transfer = std::make_unique<Transfer>(telemetry_);
-  exchange.transfer->add(returns ? "margin gradients" : "margins",
-                         group_.start_alltoall(exchange.sent, sent, exchange.received, received));
+  const char* const name = returns ? "margin gradients" : "margins";
+  exchange.transfer->add(
+      name, start({name, std::move(sent), std::move(received)}, exchange.sent, exchange.received));
 }
 
 void GroupVolumes::begin_fill(const StoredVolume& volume) { begin(volume, false, fills_); }
@@ -197,13 +198,39 @@ void GroupVolumes::gather(std::span<const std::byte> mine, std::span<std::byte> 
   const Scope scope(telemetry_, Subsystem::kExchange);
   const auto ranks = static_cast<std::size_t>(group_.size());
   const auto bytes = static_cast<std::int64_t>(mine.size());
-  const runner::RankParts sent = runner::same_part(group_.size(), bytes);
+  Sizes sizes = {"parts of volumes", runner::same_part(group_.size(), bytes),
+                 runner::consecutive_parts(std::vector<std::int64_t>(ranks, bytes))};
   Transfer transfer(telemetry_);
-  transfer.add(
-      "parts of volumes",
-      group_.start_alltoall(mine, sent, all,
-                            runner::consecutive_parts(std::vector<std::int64_t>(ranks, bytes))));
+  transfer.add(sizes.name, start(std::move(sizes), mine, all));
   transfer.wait_all();
+}
+
+runner::Pending GroupVolumes::start(Sizes sizes, std::span<const std::byte> send,
+                                    std::span<std::byte> receive) {
+  runner::Pending pending = group_.start_alltoall(send, sizes.sent, receive, sizes.received);
+  if (const std::int64_t step = telemetry_.traced_step(); step != 0) {
+    if (step != noted_step_) noted_.clear();
+    noted_step_ = step;
+    noted_.push_back(std::move(sizes));
+  }
+  return pending;
+}
+
+void GroupVolumes::exchange_alone() {
+  const auto end_of = [](const runner::RankParts& parts) {
+    std::int64_t end = 0;
+    for (std::size_t rank = 0; rank < parts.counts.size(); ++rank) {
+      end = std::max(end, parts.places[rank] + parts.counts[rank]);
+    }
+    return static_cast<std::size_t>(end);
+  };
+  for (const Sizes& sizes : noted_) {
+    const std::vector<std::byte> send(end_of(sizes.sent));
+    std::vector<std::byte> receive(end_of(sizes.received));
+    Transfer transfer(telemetry_);
+    transfer.add(sizes.name, group_.start_alltoall(send, sizes.sent, receive, sizes.received));
+    transfer.wait_all();
+  }
 }
 
 }  // namespace parallel

@@ -35,11 +35,21 @@ class GroupVolumes final : public nn::VolumeExchange {
   void finish_return() override;
   void poll() override;
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  /// Collective. Performs the exchanges of the last traced step again, with other data: each begins
+  /// when the one before has ended.
+  void exchange_alone();
   /// Bytes sent to neighbours since the last call.
   std::int64_t take_bytes() { return std::exchange(bytes_, 0); }
 
  private:
   struct Exchange;
+  /// What is exchanged between the ranks of the group.
+  struct Sizes {
+    const char* name;  ///< in the trace
+    runner::RankParts sent, received;
+  };
+  /// Begins to exchange, and in traced steps notes the sizes.
+  runner::Pending start(Sizes sizes, std::span<const std::byte> send, std::span<std::byte> receive);
   /// Waits for the oldest exchange in `queue` and removes it.
   Exchange finished(std::list<Exchange>& queue);
   void begin(const nn::StoredVolume& volume, bool returns, std::list<Exchange>& queue);
@@ -50,6 +60,8 @@ class GroupVolumes final : public nn::VolumeExchange {
   std::list<Exchange> fills_, returns_;
   std::vector<std::vector<std::byte>> spare_;  ///< buffers for reuse
   std::int64_t bytes_ = 0;
+  std::vector<Sizes> noted_;  ///< of the last traced step
+  std::int64_t noted_step_ = 0;
 };
 
 }  // namespace parallel

@@ -51,6 +51,11 @@ void ReplicaWorkload::update(double learning_rate, BatchSums& sums) {
                learning_rate, stages_meanwhile() ? &in_pass : nullptr);
 }
 
+void ReplicaWorkload::exchange_alone() {
+  TrainingWorkload::exchange_alone();
+  if (volumes_) volumes_->exchange_alone();
+}
+
 ReplicaWorkload::Load ReplicaWorkload::open_evaluation() {
   const Scope scope(around().telemetry, Subsystem::kInput);
   TrainingWorkload::open_evaluation_data();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/parallel/group_volumes.h"
 #include "workloads/parallel/sample_sets.h"
 #include "workloads/parallel/training_workload.h"
 
@@ -19,6 +20,7 @@ class ReplicaWorkload : public TrainingWorkload {
   void load_weights(const runner::StateReader& reader) override;
   /// The dataset keys decode_threads and prefetch_batches, and the epochs.
   std::vector<std::string> keys_without_effect() const override;
+  void exchange_alone() override;
 
  protected:
   /// Arguments as for TrainingWorkload.
@@ -26,7 +28,7 @@ class ReplicaWorkload : public TrainingWorkload {
                   std::uint64_t seed, const runner::Surroundings& around);
   /// Call before initialize() if ranks split samples among them
   /// (DataParallelConfig::ranks_per_sample).
-  void share_volumes(std::unique_ptr<nn::VolumeExchange> volumes) { volumes_ = std::move(volumes); }
+  void share_volumes(std::unique_ptr<GroupVolumes> volumes) { volumes_ = std::move(volumes); }
   /// Valid after initialize(). Batches are loaded into its input; the hooks below refer to the last
   /// loaded batch.
   nn::Executor& executor() { return model_->executor(); }
@@ -53,8 +55,8 @@ class ReplicaWorkload : public TrainingWorkload {
   BatchSums score_next_batch(const Load& batches, std::int64_t samples);
   void synchronize_statistics();
 
-  std::unique_ptr<nn::VolumeExchange> volumes_;  ///< null: samples are not split
-  std::unique_ptr<DataParallel> model_;          ///< null before initialize()
+  std::unique_ptr<GroupVolumes> volumes_;  ///< null: samples are not split
+  std::unique_ptr<DataParallel> model_;    ///< null before initialize()
   const std::shared_ptr<SampleSets> sets_;
 };
 

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
@@ -74,6 +78,7 @@ class Replica {
     }
   }
   void step() {
+    telemetry_.begin_step();
     std::vector<float> targets;
     model_->step(
         [&](std::int64_t) { targets = load_batch(batch_, true, 7, 0, model_->executor()); },
@@ -83,7 +88,10 @@ class Replica {
                             executor.output_gradient());
         },
         *optimizer_, 0.001);
+    telemetry_.end_step();
   }
+  telemetry::Telemetry& telemetry() { return telemetry_; }
+  parallel::GroupVolumes& volumes() { return volumes_; }
   std::int64_t samples() const { return model_->local_batch(); }
   /// Bytes sent to neighbours since the last call.
   std::int64_t take_bytes() { return volumes_.take_bytes(); }
@@ -125,6 +133,32 @@ TEST(SharedSamples, GiveNeighboursTheBytesThatArePlanned) {
       }
     }
   }
+}
+
+/// Of each kind of exchange of split samples in a trace: how many there were, and their bytes.
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> exchanges_in(
+    const telemetry::Trace& trace) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> found;
+  for (const telemetry::TransferTimes& times : trace.transfers()) {
+    const bool is_of_sums = times.name.starts_with("MPI_") || times.name.starts_with("gradients");
+    if (!is_of_sums) found[times.name] = {times.count, times.bytes};
+  }
+  return found;
+}
+
+TEST(SharedSamples, RepeatTheExchangesOfAStepAlone) {
+  const runner::Communicator world = runner::Communicator::world();
+  const Split split = {world.size(), 1};
+  telemetry::Trace trace({2, 2}), alone({1, 1});
+  Replica replica(world, config_of(1, split, "f32"));
+  replica.telemetry().trace_to(trace);
+  for (int step = 0; step < 3; ++step) replica.step();
+  replica.telemetry().trace_to(alone);
+  alone.begin_step(1, replica.telemetry().now_ns());
+  replica.volumes().exchange_alone();
+  alone.end_step(replica.telemetry().now_ns());
+  EXPECT_EQ(exchanges_in(trace).empty(), world.size() == 1);
+  EXPECT_EQ(exchanges_in(alone), exchanges_in(trace));
 }
 
 /// Empty slots are 0, including their margins.

@@ -87,6 +87,17 @@ TEST_F(RankBinding, SparesNoCoreThatIsTheOnlyOne) {
   EXPECT_THAT(both.err, HasSubstr("cpus.spare_cores: a rank of this node has 1 core"));
 }
 
+TEST_F(RankBinding, GivesRanksAProgressThread) {
+  EXPECT_EQ(bindings(bench(outside::mpirun(2)))[0]["progress"], "layers") << "no core is spared";
+  const json found = bindings(bench(outside::mpirun(2), "--progress thread"));
+  for (const json& rank : found) {
+    EXPECT_EQ(rank["progress"], "thread");
+    EXPECT_EQ(rank["threads"], 1);
+  }
+  EXPECT_EQ(bindings(bench("", "--progress thread"))[0]["progress"], "layers") << "one rank";
+  EXPECT_EQ(bench("", "--progress never").status, 2);
+}
+
 class Tuning : public RankBinding {
  protected:
   outside::Ended tune(const std::string& options, const std::string& before = "",

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runner/progress_thread.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
 #include "workloads/parallel/nodes.h"
 #include "workloads/parallel/trial.h"
@@ -115,6 +118,31 @@ TEST_P(Nodes, WaitAtOnceForSumsInBfloat16) {
       trial(world, nodes_of(world), kKinds[0], 1, {.payload = parallel::GradientPayload::kBf16});
   narrow->begin_step(0.01);
   EXPECT_FALSE(narrow->model().is_updating());
+}
+
+TEST_P(Nodes, GiveTheSameBitsBesideAProgressThread) {
+  const runner::Communicator world = runner::Communicator::world();
+  const parallel::GradientTravel kTravels[] = {
+      {.late_update = true},
+      {.late_update = false},
+      {.divided_update = true},
+      {.payload = parallel::GradientPayload::kInt8},
+      {.payload = parallel::GradientPayload::kTopK},
+  };
+  for (const parallel::GradientTravel& travel : kTravels) {
+    SCOPED_TRACE(std::string(to_string(travel.payload)) + (travel.late_update ? ", late" : "") +
+                 (travel.divided_update ? ", divided" : ""));
+    std::vector<std::uint64_t> learned;
+    for (const bool has_thread : {false, true}) {
+      std::optional<runner::ProgressThread> thread;
+      if (has_thread) thread.emplace(world, std::vector<int>(), false);
+      const auto one = trial(world, nodes_of(world), kKinds[0], 1, travel);
+      for (int step = 0; step < 3; ++step) one->begin_step(0.01);
+      one->model().finish_update();
+      learned.push_back(one->model().replica_hash());
+    }
+    EXPECT_EQ(learned.front(), learned.back());
+  }
 }
 
 /// As where a run has diverged.
