@@ -1,5 +1,4 @@
-// Suppresses Open MPI's leaks in the leak reports of sanitizer builds. Linked into programs that
-// use MPI.
+// What sanitizers must know of Open MPI, such as its leaks. Linked into programs that use MPI.
 
 extern "C" {
 
@@ -9,6 +8,10 @@ int dlclose(void* /*handle*/) { return 0; }
 
 /// Most of Open MPI is built without frame pointers; otherwise its callers would be unknown.
 const char* __asan_default_options() { return "fast_unwind_on_malloc=0"; }
+
+/// Open MPI and PMIx are built without TSan, which would not see how their threads wait for each
+/// other.
+const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }
 
 const char* __lsan_default_options() { return "print_suppressions=0"; }
 
