@@ -111,7 +111,8 @@ class Communicator {
   double allreduce_max(double value) const;
   /// Nonblocking in-place sum, with the same bits on all ranks. Collective: every rank starts the
   /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only when a
-  /// Pending of this job is tested or waited for, or another such sum starts. Of these, sums of
+  /// Pending of this job is tested or waited for, another such sum starts, or by a progress thread
+  /// (progress_thread.h). Of these, sums of
   /// higher priority overtake others of the same communicator (priority_order.h); every rank starts
   /// them before it waits for one of lower priority.
   Pending start_allreduce_sum(std::span<float> data, std::int64_t priority = 0) const;
@@ -141,9 +142,10 @@ class Communicator {
   /// agree on a size.
   Pending start_shift(std::span<const std::byte> send, int to, std::span<std::byte> receive,
                       int from) const;
-  /// Collective over the world that this was derived from. Makes the blocking calls of the last
-  /// traced step again, those of all communicators, with other data; gathers on a root excepted.
-  void repeat_calls() const;
+  /// Collective over the world that this was derived from, in a step that `telemetry` traces. Makes
+  /// the barriers, broadcasts, sums and allgathers of the last traced step again, those of all
+  /// communicators, with other data; `telemetry` records them. May be called again.
+  void repeat_calls(telemetry::Telemetry& telemetry) const;
   /// The text of each rank, in rank order, on root (elsewhere empty).
   std::vector<std::string> gather(const std::string& text, int root) const;
   /// `mine` of every rank, in rank order, on root (elsewhere empty); sizes may differ.

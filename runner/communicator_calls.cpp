@@ -58,7 +58,9 @@ void in_pieces(std::size_t size, std::size_t piece, Use use) {
 }  // namespace
 
 Accounting::Accounting(std::shared_ptr<Book> book, telemetry::Telemetry& telemetry)
-    : book_(std::move(book)), before_(std::exchange(book_->telemetry, &telemetry)) {}
+    : book_(std::move(book)), before_(std::exchange(book_->telemetry, &telemetry)) {
+  book_->noted.clear();
+}
 Accounting::~Accounting() { book_->telemetry = before_; }
 
 Pending::Pending() noexcept = default;
@@ -202,11 +204,10 @@ void Communicator::broadcast(std::span<std::byte> data, int root) const {
   state_->broadcast(data, root);
 }
 
-void Communicator::repeat_calls() const {
-  Accounting::Book& book = *state_->book;
-  book.repeats = true;
-  for (const auto& call : book.noted) call.again();
-  book.repeats = false;
+void Communicator::repeat_calls(telemetry::Telemetry& telemetry) const {
+  const std::vector<Accounting::Book::Noted> noted = std::move(state_->book->noted);
+  const Accounting accounting = account_to(telemetry);
+  for (const auto& call : noted) call.again();
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {

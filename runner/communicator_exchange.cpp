@@ -84,11 +84,13 @@ void Communicator::State::allgather(std::span<const double> mine, std::span<doub
                                   counts.size(), ranks, mine.size(), all.size()));
   }
   if (all.size() <= kGatherPiece) {
-    note([this, of_each = std::vector<int>(counts.begin(), counts.end()), in_all = all.size()] {
-      const auto of_mine = static_cast<std::size_t>(of_each[static_cast<std::size_t>(rank)]);
-      std::vector<double> other(in_all);
-      allgather(std::vector<double>(of_mine), other, of_each);
-    });
+    if (book->is_noting()) {
+      note([this, of_each = std::vector<int>(counts.begin(), counts.end()), in_all = all.size()] {
+        const auto of_mine = static_cast<std::size_t>(of_each[static_cast<std::size_t>(rank)]);
+        std::vector<double> other(in_all);
+        allgather(std::vector<double>(of_mine), other, of_each);
+      });
+    }
     const auto call = blocking_call("MPI_Allgatherv", mine.size_bytes());
     const std::vector<int> starts(places.begin(), places.end());
     check(MPI_Allgatherv(mine.data(), base::narrow<int>(mine.size()), MPI_DOUBLE, all.data(),

@@ -91,25 +91,31 @@ struct Accounting::Book {
   };
   std::vector<Noted> noted;
   std::int64_t noted_step = 0;
-  bool repeats = false;
 
-  template <class Call>
-  void note(const void* communicator, const Call& again) {
-    const std::int64_t step = telemetry == nullptr || repeats ? 0 : telemetry->traced_step();
-    if (step == 0) return;
+  bool is_noting() const { return telemetry != nullptr && telemetry->traced_step() != 0; }
+  void note(const void* communicator, std::function<void()> again) {
+    const std::int64_t step = telemetry->traced_step();
     if (step != noted_step) noted.clear();
     noted_step = step;
-    noted.push_back({communicator, again});
+    noted.push_back({communicator, std::move(again)});
   }
 
   // While a progress thread runs (progress_thread.h):
   bool has_thread = false;               ///< changes only while it does not
   std::recursive_mutex calls;            ///< MPI's, and all below
+  std::atomic<int> callers = 0;          ///< that wait for it, before the thread
   std::vector<Operation*> under_way;     ///< that the thread has not found done
   std::condition_variable_any has_work;  ///< of the thread
   std::exception_ptr failure;            ///< of the thread, after which it has ended
+  bool is_given_up = false;              ///< an exception unwinds: the thread rests
 
-  CallLock lock() { return has_thread ? CallLock(calls) : CallLock(); }
+  CallLock lock() {
+    if (!has_thread) return {};
+    ++callers;
+    CallLock lock(calls);
+    --callers;
+    return lock;
+  }
   /// Nothing if the other thread holds it.
   std::optional<CallLock> try_lock() {
     if (!has_thread) return CallLock();
@@ -144,8 +150,11 @@ struct Pending::State {
   ~State() {
     const CallLock lock = book->lock();
     std::erase(book->under_way, &operation);
+    // Memory that other messages arrive in is freed next.
+    if (std::uncaught_exceptions() > 0) book->is_given_up = true;
     for (auto& ring : operation.rings) {
-      if (!ring->is_done()) book->remove(ring.release());
+      book->remove(ring.get());
+      if (!ring->is_done()) static_cast<void>(ring.release());
     }
     parts.clear();
   }
@@ -170,13 +179,12 @@ class BlockingCall {
  public:
   /// A call among `ranks` ranks in which this one sends `bytes`.
   BlockingCall(Accounting::Book& book, const char* name, std::int64_t bytes, int ranks)
-      : waiting_(book.activity, name),
-        lock_(book.lock()),
-        telemetry_(book.telemetry),
-        is_transfer_(ranks > 1) {
-    if (telemetry_ == nullptr) return;
-    scope_.emplace(*telemetry_, telemetry::Subsystem::kExchange);
-    if (is_transfer_) transfer_ = telemetry_->begin_exchange(name, bytes);
+      : waiting_(book.activity, name), telemetry_(book.telemetry), is_transfer_(ranks > 1) {
+    if (telemetry_ != nullptr) {
+      scope_.emplace(*telemetry_, telemetry::Subsystem::kExchange);
+      if (is_transfer_) transfer_ = telemetry_->begin_exchange(name, bytes);
+    }
+    lock_ = book.lock();
   }
   ~BlockingCall() {
     if (telemetry_ != nullptr && is_transfer_) telemetry_->end_exchange(transfer_);
@@ -186,11 +194,11 @@ class BlockingCall {
 
  private:
   base::Activity::Waiting waiting_;
-  CallLock lock_;
   telemetry::Telemetry* telemetry_;
   bool is_transfer_;
   std::optional<telemetry::Scope> scope_;
   telemetry::TracedTransfer transfer_;
+  CallLock lock_;
 };
 
 struct Communicator::State {
@@ -231,10 +239,10 @@ struct Communicator::State {
     return pending;
   }
 
-  /// Notes how to make a blocking call of this communicator again.
+  /// In a traced step, notes how to make a blocking call of this communicator again.
   template <class Call>
   void note(const Call& again) const {
-    book->note(this, again);
+    if (book->is_noting()) book->note(this, again);
   }
 
   void barrier() const;

@@ -41,7 +41,8 @@ CpuConfig parse_cpus(const base::ObjectReader& cpus) {
   config.progress = cpus.choice(
       "progress", config.progress, kProgress,
       "what goes on with exchanges between ranks while a rank computes: the rank itself, between "
-      "layers, or also a thread of its own; auto: a thread where some CPUs get no compute thread");
+      "layers, or also a thread of its own; auto: a thread where spare_cores or "
+      "all_hardware_threads leave it a CPU");
   config.ranks_per_node = cpus.optional(
       "ranks_per_node", config.ranks_per_node,
       "ranks of a node with which training is fastest, as `trainmark bench --tune` finds it: "

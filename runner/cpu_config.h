@@ -11,7 +11,7 @@ namespace runner {
 
 /// What goes on with exchanges between ranks while a rank computes.
 enum class Progress {
-  kAuto,    ///< kThread where a rank has CPUs without a compute thread
+  kAuto,    ///< kThread where the other keys leave a CPU of the rank without a compute thread
   kLayers,  ///< the rank itself, between layers
   kThread   ///< also a thread of its own (progress_thread.h)
 };

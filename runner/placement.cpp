@@ -138,6 +138,9 @@ ThreadPlan plan_threads(std::int64_t wanted, const Room& room, const Binding& bi
   sum[0] = plan.threads;
   node.allreduce_sum(std::span<std::int64_t>(sum));
   plan.node_threads = sum[0];
+  const bool is_spare = plan.threads < std::ssize(binding.cpu_ids) &&
+                        plan.node_threads + node.size() <= plan.node_cpus;
+  plan.has_spare_cpu = node.allreduce_min(std::int64_t{is_spare}) > 0;
   // OpenMP puts the first thread of each rank on the first CPU that the rank may use.
   const std::vector<int> team =
       binding_variable().empty() ? std::vector<int>() : count_team(plan.threads).cpus;
@@ -234,6 +237,11 @@ std::vector<std::string> first_faults(const std::vector<std::string>& mine,
 
 }  // namespace
 
+bool wants_progress_thread(Progress progress, const ThreadPlan& plan) {
+  if (progress == Progress::kAuto) return plan.leaves_cpus && plan.has_spare_cpu;
+  return progress == Progress::kThread;
+}
+
 Place take_place(const CpuConfig& config, std::int64_t threads, const Communicator& world,
                  const Communicator& node) {
   const TopologyHandle topology = load_topology();
@@ -266,10 +274,8 @@ Place take_place(const CpuConfig& config, std::int64_t threads, const Communicat
     place.binding = current_binding();
   }
   place.threads = plan_threads(threads, room, place.binding, node);
-  const bool wants_thread = config.progress == Progress::kAuto
-                                ? place.threads.leaves_cpus
-                                : config.progress == Progress::kThread;
-  place.has_progress_thread = wants_thread && world.size() > 1;
+  place.has_progress_thread =
+      world.size() > 1 && wants_progress_thread(config.progress, place.threads);
   place.summary = summary_of(place, node);
   const auto cpus_of_all = gather_cpus(place.binding, node);
   std::vector<std::string> faults;

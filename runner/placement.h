@@ -35,13 +35,17 @@ struct ThreadPlan {
   /// "NAME=value" of the variable that gives this rank fewer threads than its CPUs would allow; ""
   /// if none does.
   std::string limited_by = {};
-  bool leaves_cpus = false;  ///< has fewer threads than CPUs, as the configuration wants it
+  bool leaves_cpus = false;    ///< has fewer threads than CPUs, as the configuration wants it
+  bool has_spare_cpu = false;  ///< of each rank of the node a CPU has no compute thread
   bool oversubscribed() const { return node_threads > std::min(node_cpus, team_cpus); }
 };
 
 /// Threads of a rank that has room for `mine`, when the node's ranks together may use `node_cpus`
 /// CPUs and have room for `claimed`: `mine`, unless ranks overlap. At least 1.
 int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus);
+
+/// Whether a rank that has other ranks gets a progress thread.
+bool wants_progress_thread(Progress progress, const ThreadPlan& plan);
 
 /// Who gave the ranks of a node their CPUs.
 enum class BoundBy {

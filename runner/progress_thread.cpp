@@ -25,6 +25,7 @@ ProgressThread::ProgressThread(const Communicator& world, const std::vector<int>
                                bool has_own_cpu)
     : book_(world.book()), has_own_cpu_(has_own_cpu) {
   book_->has_thread = true;
+  book_->is_given_up = false;
   try {
     const BlockedSignals blocked;
     thread_ = std::thread([this, cpus] { run(cpus); });
@@ -39,7 +40,7 @@ std::unique_ptr<ProgressThread> ProgressThread::start(const Communicator& world,
   if (!place.has_progress_thread) return nullptr;
   const auto& ids = place.binding.cpu_ids;
   return std::make_unique<ProgressThread>(world, std::vector<int>(ids.begin(), ids.end()),
-                                          place.threads.leaves_cpus);
+                                          place.threads.has_spare_cpu);
 }
 
 ProgressThread::~ProgressThread() {
@@ -57,8 +58,14 @@ void ProgressThread::run(const std::vector<int>& cpus) {
   if (!cpus.empty()) static_cast<void>(base::bind_this_thread(cpus));
   prctl(PR_SET_TIMERSLACK, kSlack);
   while (!stops_) {
+    // Callers come first: the system may let this thread take the lock again and again.
+    if (book_->callers > 0) {
+      std::this_thread::yield();
+      continue;
+    }
     if (CallLock lock(book_->calls, std::try_to_lock); lock) {
-      book_->has_work.wait(lock, [this] { return stops_ || !book_->under_way.empty(); });
+      book_->has_work.wait(lock, [this] { return stops_ || has_work(); });
+      if (stops_) return;
       try {
         go_on();
       } catch (...) {
@@ -72,6 +79,10 @@ void ProgressThread::run(const std::vector<int>& cpus) {
       std::this_thread::sleep_for(kPause);
     }
   }
+}
+
+bool ProgressThread::has_work() const {
+  return !book_->is_given_up && !(book_->under_way.empty() && book_->rings.empty());
 }
 
 void ProgressThread::go_on() {

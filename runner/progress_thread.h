@@ -12,9 +12,10 @@
 namespace runner {
 
 /// While it lives, a thread takes the steps of what nonblocking calls of `world` and of all
-/// communicators derived from it have begun, whether or not the rank tests it. The rank's own calls
-/// go on as ever, and wait until the thread is not in MPI, a fraction of a millisecond. An error of
-/// the thread is thrown by the rank's next test or wait.
+/// communicators derived from it have begun, while the rank computes. It rests while the rank is in
+/// a call that waits, and the rank's calls go before its next look. An error of the thread is
+/// thrown by the rank's next test or wait. Once an exception has given up an operation, and so
+/// memory in which messages arrive may be freed, it rests for good.
 /// Source: a thread with a core of its own drives messages: Sridharan et al., arXiv:1801.08030.
 class [[nodiscard]] ProgressThread {
  public:
@@ -29,6 +30,7 @@ class [[nodiscard]] ProgressThread {
 
  private:
   void run(const std::vector<int>& cpus);
+  bool has_work() const;
   void go_on();
 
   const std::shared_ptr<Accounting::Book> book_;

@@ -36,10 +36,7 @@ void RunTrace::time_exchanges(Workload& workload, telemetry::Telemetry& telemetr
     world_.barrier();
     alone_.begin_step(1, telemetry.now_ns());
     workload.exchange_alone();
-    {
-      const Accounting accounting = world_.account_to(telemetry);
-      world_.repeat_calls();
-    }
+    world_.repeat_calls(telemetry);
     alone_.end_step(telemetry.now_ns());
   }
 }

@@ -333,8 +333,8 @@ void Watchdog::Watcher::end(const std::string& reason) {
   const std::string line = size_ == 1 ? fmt::format("trainmark: {}\n", shown)
                                       : fmt::format("rank {}: {}\n", rank_, shown);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-  // Not MPI_Abort: MPI was initialized for calls from the main thread only. The launcher sees this
-  // exit.
+  // Not MPI_Abort: another thread may be in MPI, which takes calls of one at a time. The launcher
+  // sees this exit.
   if (rank_ == 0) {
     // The log's file system may be what hangs: the process ends in any case.
     std::packaged_task<void()> words([this, reason] { say_last_words(reason); });

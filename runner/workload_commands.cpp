@@ -148,7 +148,7 @@ void declare_machine_options(CLI::App& app, BenchCall& call) {
   app.add_option_function<std::string>(
          "--progress", [&call](const std::string& name) { call.cpus.progress = progress_of(name); },
          "what goes on with exchanges while a rank computes: the rank between layers, or also a "
-         "thread; auto: a thread where some CPUs get no compute thread")
+         "thread; auto: a thread where cores are spared")
       ->check(CLI::IsMember({"auto", "layers", "thread"}))
       ->default_str("auto");
   app.add_option("--json", call.json,

@@ -139,7 +139,7 @@ class Telemetry {
   /// "step_s": {histogram}, "scopes", "scope_cost_s"}
   nlohmann::json to_json() const;
   /// Of the traced steps, counted from 1, the one that goes on; 0: none does.
-  std::int64_t traced_step() const { return is_in_traced_step() ? trace_->traced_steps() + 1 : 0; }
+  std::int64_t traced_step() const { return is_in_traced_step() ? trace_->traced_steps() : 0; }
 
  private:
   friend class Scope;

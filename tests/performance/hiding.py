@@ -21,6 +21,7 @@ import bisect
 import json
 import os
 import pathlib
+import sys
 import tempfile
 
 from beside_pytorch import machine_of, whole_number, write_report
@@ -122,6 +123,8 @@ def transfers_of(ranks, rate):
         for times in rank["transfers"]:
             one = transfers.setdefault(times["name"], {"alone_s": 0.0, "least_s": 0.0, "in_flight_s": 0.0,
                                                        "exposed_s": 0.0, "sent_bytes": 0.0})
+            if times["isolated_s"] is None:
+                sys.exit(f"{times['name']}: not measured alone")
             one["alone_s"] += times["isolated_s"] * share
             one["least_s"] += min(times["isolated_s"], times["bytes"] / rate) * share
             one["sent_bytes"] += times["bytes"] * share

@@ -269,10 +269,9 @@ TEST(Communicator, RepeatsTheBlockingCallsOfAStep) {
   }
   const std::vector<float> sums = floats;
   telemetry.trace_to(again);
-  const Accounting accounting = world.account_to(telemetry);
   for (int repetition = 0; repetition < 2; ++repetition) {
     again.begin_step(1, telemetry.now_ns());
-    world.repeat_calls();
+    world.repeat_calls(telemetry);
     again.end_step(telemetry.now_ns());
   }
   EXPECT_EQ(floats, sums);
@@ -283,6 +282,14 @@ TEST(Communicator, RepeatsTheBlockingCallsOfAStep) {
                                                         {"MPI_Allreduce", pair.size() > 1 ? 6 : 4},
                                                         {"MPI_Barrier", 2}};
   EXPECT_EQ(calls, expected);
+  // Another run, none of whose steps is traced, has no calls.
+  { const Accounting accounting = world.account_to(telemetry); }
+  telemetry::Trace none({1, 1});
+  telemetry.trace_to(none);
+  none.begin_step(1, telemetry.now_ns());
+  world.repeat_calls(telemetry);
+  none.end_step(telemetry.now_ns());
+  EXPECT_TRUE(none.transfers().empty());
 }
 
 TEST(Communicator, TracesBlockingCallsAsTransfersAndLeavesOthersToWhoStartsThem) {

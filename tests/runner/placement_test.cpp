@@ -16,6 +16,19 @@ TEST(CurrentBinding, NamesTheCpusOfThisProcess) {
   EXPECT_LE(binding.cores, static_cast<int>(binding.cpu_ids.size()));
 }
 
+TEST(ProgressThread, HasACpuThatIsSparedForItUnlessToldOtherwise) {
+  ThreadPlan plan;
+  EXPECT_FALSE(wants_progress_thread(Progress::kAuto, plan));
+  EXPECT_TRUE(wants_progress_thread(Progress::kThread, plan));
+  plan.has_spare_cpu = true;  // as some threads were asked for
+  EXPECT_FALSE(wants_progress_thread(Progress::kAuto, plan));
+  plan.leaves_cpus = true;
+  EXPECT_TRUE(wants_progress_thread(Progress::kAuto, plan));
+  EXPECT_FALSE(wants_progress_thread(Progress::kLayers, plan));
+  plan.has_spare_cpu = false;  // the quota of the control group is smaller
+  EXPECT_FALSE(wants_progress_thread(Progress::kAuto, plan));
+}
+
 TEST(ShareOfCpus, IsAllThatARankIsBoundToUnlessRanksOverlap) {
   EXPECT_EQ(share_of_cpus(4, 8, 8), 4);   // two ranks, each bound to its half
   EXPECT_EQ(share_of_cpus(8, 16, 8), 4);  // two ranks, unbound
