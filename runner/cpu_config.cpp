@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace runner {
+#include "runner/base/error.h"
 
+namespace runner {
 namespace {
 
 const std::vector<std::pair<std::string, Progress>> kProgress = {

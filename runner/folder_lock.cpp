@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/input_file.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
