@@ -6,8 +6,10 @@ extern "C" {
 /// an allocation.
 int dlclose(void* /*handle*/) { return 0; }
 
-/// Most of Open MPI is built without frame pointers; otherwise its callers would be unknown.
-const char* __asan_default_options() { return "fast_unwind_on_malloc=0"; }
+/// Most of Open MPI is built without frame pointers; otherwise its callers would be unknown. Where
+/// thread-local memory of a plug-in lies is guessed from the bytes before it, which may be wrong
+/// and then ends the search for leaks.
+const char* __asan_default_options() { return "fast_unwind_on_malloc=0:intercept_tls_get_addr=0"; }
 
 /// Open MPI and PMIx are built without TSan, which would not see how their threads wait for each
 /// other.
