@@ -111,10 +111,10 @@ class Communicator {
   double allreduce_max(double value) const;
   /// Nonblocking in-place sum, with the same bits on all ranks. Collective: every rank starts the
   /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only when a
-  /// Pending of this job is tested or waited for, another such sum starts, or by a progress thread
-  /// (progress_thread.h). Of these, sums of
-  /// higher priority overtake others of the same communicator (priority_order.h); every rank starts
-  /// them before it waits for one of lower priority.
+  /// Pending of this job is tested or waited for, another such sum starts, or a progress thread
+  /// runs (progress_thread.h). Of these, sums of higher priority overtake others of the same
+  /// communicator (priority_order.h); every rank starts them before it waits for one of lower
+  /// priority.
   Pending start_allreduce_sum(std::span<float> data, std::int64_t priority = 0) const;
   /// counts[r] elements from rank r, in rank order, on every rank.
   void allgather(std::span<const double> mine, std::span<double> all,
