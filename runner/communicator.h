@@ -110,9 +110,9 @@ class Communicator {
   std::int64_t allreduce_min(std::int64_t value) const;
   double allreduce_max(double value) const;
   /// Nonblocking in-place sum, with the same bits on all ranks. Collective: every rank starts the
-  /// same operations in the same order. Large sums go round a ring (ring_sum.h), and only when a
-  /// Pending of this job is tested or waited for, another such sum starts, or a progress thread
-  /// runs (progress_thread.h). Of these, sums of higher priority overtake others of the same
+  /// same operations in the same order. Elements are added in the order of ranks (direct_sum.h). A
+  /// sum goes on only when a Pending of this job is tested or waited for, another sum starts, or a
+  /// progress thread runs (progress_thread.h). Sums of higher priority overtake others of the same
   /// communicator (priority_order.h); every rank starts them before it waits for one of lower
   /// priority.
   Pending start_allreduce_sum(std::span<float> data, std::int64_t priority = 0) const;
@@ -171,7 +171,6 @@ class Communicator {
   friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;
-  Pending start_ring_sum(std::span<float> data, std::int64_t priority) const;
   const void* handle() const noexcept;  ///< MPI_Comm*
   const std::shared_ptr<Accounting::Book>& book() const noexcept;
   std::unique_ptr<State> state_;

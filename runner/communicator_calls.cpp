@@ -33,18 +33,11 @@ constexpr std::size_t kPieceBytes = kPiece * sizeof(float);
 /// One tag is enough: messages between two ranks arrive in the order sent.
 constexpr int kTag = 0;
 
-/// Tags of sums that go round a ring. More are never under way at the same time.
-constexpr int kFirstRingTag = 1000;
-constexpr std::int64_t kRingTags = 20'000;
+/// Tags of sums. More are never under way at the same time.
+constexpr int kFirstSumTag = 1000;
+constexpr std::int64_t kSumTags = 20'000;
 
 constexpr const char* kWaitall = "MPI_Waitall";
-
-/// Open MPI 4.1 sums in place by a binomial tree, whatever the size, which is slow where bytes
-/// count rather than messages.
-bool is_for_ring(std::size_t bytes, int ranks) {
-  constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10;
-  return ranks > 1 && bytes >= kLeastChunkBytes * static_cast<std::size_t>(ranks);
-}
 
 /// Calls use(first, count) for consecutive pieces of `size` elements; `size` must be the same on
 /// every rank.
@@ -99,7 +92,7 @@ void Pending::wait() {
   Accounting::Book& book = *state_->book;
   const base::Activity::Waiting waiting(book.activity, kWaitall);
   Operation& operation = state_->operation;
-  if (!book.has_thread && operation.rings.empty() && book.rings.empty()) {
+  if (!book.has_thread && operation.sums.empty() && book.sums.empty()) {
     check(MPI_Waitall(base::narrow<int>(operation.requests.size()), operation.requests.data(),
                       MPI_STATUSES_IGNORE),
           kWaitall);
@@ -235,28 +228,14 @@ std::int64_t Communicator::allreduce_min(std::int64_t value) const {
 double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
 
 Pending Communicator::start_allreduce_sum(std::span<float> data, std::int64_t priority) const {
-  if (is_for_ring(data.size_bytes(), state_->size)) return start_ring_sum(data, priority);
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(data.size_bytes());
+  Pending pending = state_->pending(DirectSum::bytes_sent(data.size(), state_->rank, state_->size));
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, data.data() + first, count, MPI_FLOAT, MPI_SUM, state_->comm,
-                         &request),
-          "MPI_Iallreduce");
-    pending.state_->operation.requests.push_back(request);
-  });
-  return pending;
-}
-
-Pending Communicator::start_ring_sum(std::span<float> data, std::int64_t priority) const {
-  const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(RingSum::bytes_sent(data.size(), state_->rank, state_->size));
-  in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
-    const int tag = kFirstRingTag + static_cast<int>(state_->rings_begun++ % kRingTags);
-    auto& ring = pending.state_->operation.rings.emplace_back(
-        std::make_unique<RingSum>(data.subspan(first, static_cast<std::size_t>(count)),
-                                  state_->comm, state_->rank, state_->size, tag, priority));
-    state_->book->add(*ring, state_->comm);
+    const int tag = kFirstSumTag + static_cast<int>(state_->sums_begun++ % kSumTags);
+    auto& sum = pending.state_->operation.sums.emplace_back(
+        std::make_unique<DirectSum>(data.subspan(first, static_cast<std::size_t>(count)),
+                                    state_->comm, state_->rank, state_->size, tag, priority));
+    state_->book->add(*sum, state_->comm);
   });
   state_->book->go_on();
   return pending;

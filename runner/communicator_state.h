@@ -22,9 +22,9 @@
 
 #include "runner/base/unique_handle.h"
 #include "runner/communicator.h"
+#include "runner/direct_sum.h"
 #include "runner/mpi_calls.h"
 #include "runner/priority_order.h"
-#include "runner/ring_sum.h"
 
 namespace runner {
 
@@ -59,17 +59,17 @@ struct DatatypeTraits {
 /// What a nonblocking call has begun.
 struct Operation {
   std::vector<MPI_Request> requests;
-  std::vector<std::unique_ptr<RingSum>> rings;
+  std::vector<std::unique_ptr<DirectSum>> sums;
   std::atomic<bool> is_done = false;
 
-  /// Finds out whether it is done. Rings go on elsewhere (Book::go_on).
+  /// Finds out whether it is done. Sums go on elsewhere (Book::go_on).
   void look() {
     int done = 0;
     check(
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
         "MPI_Testall");
-    is_done = done != 0 && std::all_of(rings.begin(), rings.end(),
-                                       [](const auto& ring) { return ring->is_done(); });
+    is_done = done != 0 &&
+              std::all_of(sums.begin(), sums.end(), [](const auto& sum) { return sum->is_done(); });
   }
 };
 
@@ -82,7 +82,7 @@ struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
   base::Activity activity;
   /// Those that are not done, by communicator, since priorities count within one only.
-  std::map<MPI_Comm, std::vector<RingSum*>> rings;
+  std::map<MPI_Comm, std::vector<DirectSum*>> sums;
 
   // The blocking calls of the last traced step.
   struct Noted {
@@ -124,15 +124,15 @@ struct Accounting::Book {
     return lock;
   }
 
-  void add(RingSum& ring, MPI_Comm comm) { add_by_priority(ring, rings[comm]); }
-  void remove(RingSum* ring) {
-    for (auto& [comm, some] : rings) std::erase(some, ring);
+  void add(DirectSum& sum, MPI_Comm comm) { add_by_priority(sum, sums[comm]); }
+  void remove(DirectSum* sum) {
+    for (auto& [comm, some] : sums) std::erase(some, sum);
   }
   /// Other ranks may wait for any of them, whichever this rank waits for.
   void go_on() {
     if (failure) std::rethrow_exception(failure);
-    for (auto& [comm, some] : rings) go_on_in_order(some);
-    std::erase_if(rings, [](const auto& entry) { return entry.second.empty(); });
+    for (auto& [comm, some] : sums) go_on_in_order(some);
+    std::erase_if(sums, [](const auto& entry) { return entry.second.empty(); });
   }
 };
 
@@ -145,16 +145,16 @@ struct MpiParts {
 
 struct Pending::State {
   explicit State(std::shared_ptr<Accounting::Book> book_in) : book(std::move(book_in)) {}
-  /// Messages may still arrive in the memory of rings that are under way, which the end of the
+  /// Messages may still arrive in the memory of sums that are under way, which the end of the
   /// process frees.
   ~State() {
     const CallLock lock = book->lock();
     std::erase(book->under_way, &operation);
     // Memory that other messages arrive in is freed next.
     if (std::uncaught_exceptions() > 0) book->is_given_up = true;
-    for (auto& ring : operation.rings) {
-      book->remove(ring.get());
-      if (!ring->is_done()) static_cast<void>(ring.release());
+    for (auto& sum : operation.sums) {
+      book->remove(sum.get());
+      if (!sum->is_done()) static_cast<void>(sum.release());
     }
     parts.clear();
   }
@@ -264,7 +264,7 @@ struct Communicator::State {
   std::shared_ptr<Accounting::Book> book;
   int rank = 0;
   int size = 1;
-  mutable std::int64_t rings_begun = 0;  ///< the same on all ranks
+  mutable std::int64_t sums_begun = 0;  ///< the same on all ranks
 };
 
 }  // namespace runner

@@ -82,7 +82,7 @@ void ProgressThread::run(const std::vector<int>& cpus) {
 }
 
 bool ProgressThread::has_work() const {
-  return !book_->is_given_up && !(book_->under_way.empty() && book_->rings.empty());
+  return !book_->is_given_up && !(book_->under_way.empty() && book_->sums.empty());
 }
 
 void ProgressThread::go_on() {

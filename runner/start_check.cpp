@@ -11,12 +11,10 @@
 namespace runner {
 namespace {
 
-/// MPI sends short messages in another way than long ones, and Communicator adds up long ones
-/// itself. A few kilobytes, and a megabyte.
+/// MPI sends short messages in another way than long ones. A few kilobytes, and a megabyte.
 constexpr std::size_t kShort = std::size_t{1} << 10, kLong = std::size_t{1} << 18;
 
-/// `call`: the one of MPI's that the sum depends on.
-void check_sum(const Communicator& world, std::size_t floats, const char* call) {
+void check_sum(const Communicator& world, std::size_t floats) {
   std::vector<float> sums(floats, 1.0F);
   Pending pending = world.start_allreduce_sum(sums);
   while (!pending.test()) {
@@ -26,18 +24,18 @@ void check_sum(const Communicator& world, std::size_t floats, const char* call) 
       std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong == sums.end()) return;
   throw base::SystemError(fmt::format(
-      "{}: element {} of the first sum: expected {} ones to be {}, found {}. Messages "
+      "MPI_Isend: element {} of the first sum: expected {} ones to be {}, found {}. Messages "
       "are damaged between these ranks. In containers, where ranks may not read each other's "
       "memory, give Open MPI --mca btl_vader_single_copy_mechanism none (version 4) or "
       "--mca smsc ^cma (version 5)",
-      call, wrong - sums.begin(), world.size(), expected, *wrong));
+      wrong - sums.begin(), world.size(), expected, *wrong));
 }
 
 }  // namespace
 
 void check_first_sum(const Communicator& world) {
-  check_sum(world, kShort, "MPI_Iallreduce");
-  check_sum(world, kLong, "MPI_Isend");
+  check_sum(world, kShort);
+  check_sum(world, kLong);
 }
 
 }  // namespace runner

@@ -7,6 +7,7 @@
 #   hosts.sh --probe                 whether this machine can do that, and if not, why
 #   hosts.sh --probe-server          the same with SERVED
 #
+# DELAY=SECONDS in the environment: each link delays every packet by so long (delay_link.py; package python3).
 # STALL=SECONDS:FILE in the environment: once FILE exists, nothing passes host2's link for so long; connections stay.
 #
 # Folders, from the environment:
@@ -31,11 +32,26 @@ hold_namespaces() {
   until [[ $(namespaces $!) != "$(namespaces self)" ]]; do sleep 0.02; done
 }
 
+# NUMBER INSIDE IN_SWITCH: makes both ends of that host's link, with a delay in between. INSIDE and IN_SWITCH run commands
+# in the namespaces of the ends.
+lay_delay() {
+  local end output
+  exec {output}< <(exec $2 python3 "${self%/*}/delay_link.py" "$DELAY" net0 "${holders[0]}" "port$1")
+  others+=($!)
+  read -r <&"$output" # once both ends exist; nothing if it has failed, and said why
+  # Each frame costs that process some time.
+  for end in "$2 ip link set net0" "$3 ip link set port$1"; do $end mtu 65000; done
+}
+
 # NAME NUMBER PROCESS RATE: links that host, which has the process's namespaces, to the switch.
 lay_link() {
   local host=$2 limit=$4 inside="nsenter -t $3 ${enter[*]}" in_switch="nsenter -t ${holders[0]} --net" end
   $inside hostname "$1"
-  $inside ip link add name net0 type veth peer name "port$host" netns "${holders[0]}"
+  if [[ -n ${DELAY-} ]]; then
+    lay_delay "$host" "$inside" "$in_switch"
+  else
+    $inside ip link add name net0 type veth peer name "port$host" netns "${holders[0]}"
+  fi
   $in_switch ip link set "port$host" master switch up
   $inside ip address add "$network.$host/24" dev net0
   $inside ip link set net0 up

@@ -39,6 +39,10 @@ Json report_definitions() {
           {"peak_rss_bytes",
            "largest resident set of the process (VmHWM); under mpirun it counts "
            "shared-memory segments"},
+          {"gradient_pieces",
+           "sizes of the pieces in which gradients travel between nodes that the first steps of "
+           "training tried: bytes, the shortest step with it on the slowest rank, and whether it "
+           "was kept; empty if there was no choice"},
           {"scopes", "scopes entered, and layers and transfers that were traced"},
           {"scope_cost_s",
            "scopes times the measured cost of one, and what one costs more in a trace times the "

@@ -46,6 +46,7 @@ void Telemetry::restart() {
   spent_ns_ = {};
   counters_.fill(0);
   steps_ = Histogram();
+  trials_.clear();
   if (trace_ != nullptr) trace_->restart();
 }
 
@@ -181,13 +182,19 @@ nlohmann::json Telemetry::to_json() const {
     const auto counter = static_cast<Counter>(i);
     counters[to_string(counter)] = count_until(counter, now);
   }
+  nlohmann::json pieces = nlohmann::json::array();
+  for (const PieceTrial& trial : trials_) {
+    pieces.push_back(
+        {{"bytes", trial.bytes}, {"step_s", trial.step_s}, {"is_kept", trial.is_kept}});
+  }
   return {{"wall_s", seconds_of(now - started_ns_)},
           {"subsystems_s", std::move(subsystems)},
           {"within_s", within_json(spent)},
           {"counters", std::move(counters)},
           {"step_s", steps_.to_json()},
           {"scopes", scopes_},
-          {"scope_cost_s", scope_cost_s()}};
+          {"scope_cost_s", scope_cost_s()},
+          {"gradient_pieces", std::move(pieces)}};
 }
 
 double Telemetry::scope_cost_s() const {

@@ -63,7 +63,8 @@ def write_config(options, folder, variant, payload):
               "model": {"embedding_width": options.width, "bottom": [128, options.width], "top": [256, 128, 1],
                         "tables": "small"},
               "embeddings": {"alltoall": variant, "payload": payload},
-              "training": {"global_batch_size": options.batch}, "optimizer": {"name": "sgd", "momentum": 0},
+              "training": {"global_batch_size": options.batch, "gradient_piece_kib": 4096},
+              "optimizer": {"name": "sgd", "momentum": 0},
               "schedule": {"name": "constant", "learning_rate": 0.001}}
     path = folder / f"{variant}_{payload}.json"
     path.write_text(json.dumps(config))

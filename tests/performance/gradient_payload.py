@@ -60,7 +60,8 @@ def write_config(options, folder, payload, seed):
                           "preprocess": "cifar"},
               "staging": {"mode": "stream"},
               "model": {"image_size": 32, "classes": 8, "width": options.width, "zero_init_last_gamma": True},
-              "training": {"global_batch_size": 48, "bn_group_samples": 24, "label_smoothing": 0.1, **keys},
+              "training": {"global_batch_size": 48, "bn_group_samples": 24, "label_smoothing": 0.1,
+                           "gradient_piece_kib": 4096, **keys},
               "optimizer": {"name": "sgd", "momentum": 0.9, "nesterov": True, "weight_decay": 0.0005},
               "schedule": {"name": "cosine", "learning_rate": 0.05}}
     path = folder / f"{name}.json"

@@ -29,19 +29,23 @@ from between_hosts import add_options, check_clocks, on_hosts, parse_options, pe
 from run_check import call
 
 CLASSES = 8
-SETTINGS = ("hosts", "rate", "steps", "threads", "images", "clicks", "volume", "progress")
+# Steps before the traced ones: in the first ones training tries sizes of pieces, of which the last traced one must not be.
+FIRST_STEPS = 16
+SETTINGS = ("hosts", "rate", "steps", "threads", "images", "clicks", "volume", "progress", "piece_kib")
 REACHED = {"quality": 0.0001}
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "1gbit")
-    parser.add_argument("--steps", type=whole_number(4), default=8, help="of a run; the first one is not counted")
+    parser.add_argument("--steps", type=whole_number(4), default=8, help="that are traced, after 16 others")
     parser.add_argument("--images", type=whole_number(8), default=256, help="of a step of ResNet-50, 32 x 32 pixels")
     parser.add_argument("--clicks", type=whole_number(64), default=8192, help="samples of a step of DLRM")
     parser.add_argument("--volume", type=int, choices=(32, 64, 128), default=64, help="voxels of CosmoFlow, each side")
     parser.add_argument("--progress", choices=("auto", "layers", "thread"), default="auto",
                         help="what goes on with exchanges while a rank computes: the key of cpus")
+    parser.add_argument("--piece-kib", type=whole_number(0), default=0,
+                        help="gradients sent at a time, a multiple of 16; 0: the best of sizes that training tries first")
     options = parse_options(parser)
     if options.volume % (2 * options.hosts) != 0:
         parser.error(f"--hosts: {options.hosts} cannot split {options.volume} voxels in parts of even size")
@@ -50,9 +54,13 @@ def parse_arguments():
     return options
 
 
+def steps_of(options):
+    return FIRST_STEPS + options.steps
+
+
 def resnet50(options, folder):
     call([options.program, "generate", "resnet50", folder / "data", "--classes", CLASSES, "--validation-per-class", 16,
-          "--train-per-class", -(-options.images * options.steps // CLASSES)])
+          "--train-per-class", -(-options.images * steps_of(options) // CLASSES)])
     return {"target": REACHED, "evaluation": {"per_epoch": 1},
             "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation"),
                         "preprocess": "cifar"},
@@ -62,11 +70,11 @@ def resnet50(options, folder):
 
 
 def dlrm(options, folder):
-    call([options.program, "generate", "dlrm", "--samples", options.clicks * options.steps, "--test-samples", 64,
+    call([options.program, "generate", "dlrm", "--samples", options.clicks * steps_of(options), "--test-samples", 64,
           "--validation-samples", 0, "--tables", "small", "--output", folder / "clicks"])
     return {"target": REACHED, "evaluation": {"per_epoch": 1},
             "dataset": {"train": str(folder / "clicks/train.bin"), "test": str(folder / "clicks/test.bin"),
-                        "train_samples": options.clicks * options.steps, "test_samples": 64},
+                        "train_samples": options.clicks * steps_of(options), "test_samples": 64},
             "model": {"embedding_width": 64, "bottom": [512, 256, 64], "top": [1024, 1024, 512, 256, 1],
                       "tables": "small"},
             "training": {"global_batch_size": options.clicks}, "optimizer": {"name": "sgd", "momentum": 0},
@@ -74,7 +82,7 @@ def dlrm(options, folder):
 
 
 def cosmoflow(options, folder):
-    samples = options.steps
+    samples = steps_of(options)
     call([options.program, "generate", "cosmoflow", folder / "universes", "--train-samples", samples,
           "--validation-samples", options.hosts, "--size", options.volume])
     return {"target": {"quality": 1000.0}, "evaluation": {"every_epochs": 1},
@@ -89,17 +97,18 @@ WORKLOADS = {"resnet50": resnet50, "dlrm": dlrm, "cosmoflow": cosmoflow}
 
 
 def train(options, folder, workload):
-    """The trace of a training, and its provenance."""
+    """The trace of a training, and its telemetry."""
     config = {"workload": workload, "epochs": 1, "seed": 1, "threads": options.threads, "clear_caches": "never",
               "cpus": {"progress": options.progress},
               "results": {"directory": str(folder / "results"), "system": "here"}, "staging": {"mode": "stream"},
               **WORKLOADS[workload](options, folder)}
+    config["training"]["gradient_piece_kib"] = options.piece_kib
     path = folder / f"{workload}.json"
     path.write_text(json.dumps(config))
-    on_hosts(options, "run", path, "--trace", f"2:{options.steps}")
+    on_hosts(options, "run", path, "--trace", f"{FIRST_STEPS + 1}:{steps_of(options)}")
     results = folder / "results/here" / workload
     telemetry = json.loads((results / "result_1.telemetry.json").read_text())
-    return json.loads((results / "result_1.trace.json").read_text()), telemetry["provenance"]
+    return json.loads((results / "result_1.trace.json").read_text()), telemetry
 
 
 LINK_BYTES_PER_S = {"kbit": 125.0, "mbit": 125e3, "gbit": 125e6, "tbit": 125e9, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9,
@@ -194,17 +203,18 @@ def main():
     options = parse_arguments()
     require_namespaces()
     busy = os.getloadavg()[0]
-    figures, provenance = {}, None
+    figures, pieces, provenance = {}, {}, None
     with tempfile.TemporaryDirectory() as name:
         for workload in WORKLOADS:
-            trace, provenance = train(options, pathlib.Path(name), workload)
+            trace, telemetry = train(options, pathlib.Path(name), workload)
+            provenance, pieces[workload] = telemetry["provenance"], telemetry["ranks"][0]["gradient_pieces"]
             check_clocks(workload, [trace])
             figures[workload] = summary(workload, trace, link_rate(options.rate))
     show(figures)
     write_report(options, {
         "what": "of training steps on hosts of one machine, how much of the exchange is hidden",
-        "settings": {name: getattr(options, name) for name in SETTINGS}, "figures": figures, "load_before": busy,
-        "machine": machine_of(provenance), "build": provenance["build"], "libraries": provenance["libraries"]})
+        "settings": {name: getattr(options, name) for name in SETTINGS}, "figures": figures, "gradient_pieces": pieces,
+        "load_before": busy, "machine": machine_of(provenance), "build": provenance["build"], "libraries": provenance["libraries"]})
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t number) {
   return floats;
 }
 
-/// Sums round a ring of two communicators and by MPI, exchanges of parts, and blocking calls
+/// Large and small sums of two communicators, exchanges of parts, and blocking calls
 /// between them. Returns all that arrived.
 std::vector<float> exchange(const Communicator& world, const Communicator& other, int round) {
   const auto number = static_cast<std::uint64_t>(world.rank() + world.size() * round);
@@ -81,7 +81,7 @@ TEST(ProgressThread, ChangesNoResult) {
   }
 }
 
-/// The rank sleeps, and is done when it wakes: a ring has several steps, each after the other's
+/// The rank sleeps, and is done when it wakes: a sum has several steps, each after the other's
 /// message. The sleep grows for machines on which others take the time.
 TEST(ProgressThread, GoesOnWithoutTheRank) {
   const Communicator world = Communicator::world();

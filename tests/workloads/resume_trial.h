@@ -161,6 +161,8 @@ class ResumeTest : public Base {
     again.workload().restore(second, 2);
     again.workload().train(2);
     EXPECT_EQ(bits_of(again), bits_of(saved));
+    whole.workload().train(2);
+    EXPECT_EQ(whole.workload().replica_hash(), saved.workload().replica_hash());
   }
   /// On fewer nodes the first one has the sum of all rests.
   void expect_rests_of_fewer_nodes(nlohmann::json config) const {

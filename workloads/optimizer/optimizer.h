@@ -46,7 +46,7 @@ struct UpdateShare {
   std::function<void(std::span<double>)> sum_parts;
 };
 /// A block of an update lies within one cell of this many floats, counted by offset. is_mine must
-/// give one answer for each cell.
+/// give one answer for each cell, in the same update.
 inline constexpr std::int64_t kUpdateCell = 4096;
 
 /// torch: v = m v + g, w -= lr v. keras: v = m v + lr g, w -= v. They differ when lr changes.

@@ -43,7 +43,6 @@ void UpdateBlocks::prepare(std::span<const ParameterView> parameters, UpdateShar
   counts_.clear();
   blocks_.clear();
   first_blocks_.clear();
-  mine_.clear();
   memory_ = {};
   floats_ = 0;
   for (const ParameterView& parameter : parameters) {
@@ -97,9 +96,8 @@ StateView UpdateBlocks::view_of(std::size_t buffer, std::size_t parameter) const
 void UpdateBlocks::add_blocks(const ParameterView& parameter) {
   for_each_block(parameter, [&](std::int64_t begin, std::int64_t count) {
     const std::int64_t offset = parameter.offset + begin;
-    if (!share_.is_mine || share_.is_mine(offset)) mine_.push_back(blocks_.size());
     const bool is_here = !share_.is_here || share_.is_here(offset);
-    blocks_.push_back({names_.size() - 1, begin, count, is_here ? floats_ : -1});
+    blocks_.push_back({names_.size() - 1, begin, count, offset, is_here ? floats_ : -1});
     if (is_here) floats_ += count;
   });
   // Where nodes divide the state, they have few values of many tensors.
@@ -107,11 +105,12 @@ void UpdateBlocks::add_blocks(const ParameterView& parameter) {
   floats_ = share_.is_here ? base::round_up(floats_, kLine) : aligned_floats(floats_);
 }
 
-std::span<const std::size_t> UpdateBlocks::mine_of(ParameterRange range) const {
-  const auto place = [&](std::size_t tensor) {
-    return std::lower_bound(mine_.begin(), mine_.end(), first_blocks_.at(tensor));
-  };
-  return {place(range.first), place(range.last)};
+std::vector<std::size_t> UpdateBlocks::mine_of(ParameterRange range) const {
+  std::vector<std::size_t> mine;
+  for (std::size_t b = first_blocks_.at(range.first); b < first_blocks_.at(range.last); ++b) {
+    if (!share_.is_mine || share_.is_mine(blocks_[b].offset)) mine.push_back(b);
+  }
+  return mine;
 }
 
 void update_copies(const ParameterView& parameter, std::int64_t begin, std::int64_t count) {

@@ -17,7 +17,8 @@ namespace nn {
 struct UpdateBlock {
   std::size_t parameter;
   std::int64_t begin, count;
-  std::int64_t place;  ///< in every buffer; -1: the state is on another node
+  std::int64_t offset;  ///< in the memory blocks that contain weights and gradient
+  std::int64_t place;   ///< in every buffer; -1: the state is on another node
 };
 
 /// Calls use(begin, count) for each block of a parameter. Blocks end at cell boundaries of the
@@ -55,7 +56,7 @@ class UpdateBlocks {
   /// Calls work(block) for each block of this replica in a range, on all threads.
   template <class Work>
   void for_each(ParameterRange range, Work work) const {
-    const std::span<const std::size_t> mine = mine_of(range);
+    const std::vector<std::size_t> mine = mine_of(range);
 #pragma omp parallel for schedule(static)
     for (std::size_t b = 0; b < mine.size(); ++b) work(blocks_[mine[b]]);
   }
@@ -68,7 +69,7 @@ class UpdateBlocks {
     const std::size_t first = first_blocks_[range.first], last = first_blocks_[range.last];
     // Blocks of other replicas have 0 here, so adding theirs is exact.
     std::vector<double> partial(kNumbers * (last - first));
-    const std::span<const std::size_t> mine = mine_of(range);
+    const std::vector<std::size_t> mine = mine_of(range);
 #pragma omp parallel for schedule(static)
     for (std::size_t b = 0; b < mine.size(); ++b) {
       const std::array<double, kNumbers> numbers = work(blocks_[mine[b]]);
@@ -90,7 +91,8 @@ class UpdateBlocks {
  private:
   void add_blocks(const ParameterView& parameter);
   StateView view_of(std::size_t buffer, std::size_t parameter) const;
-  std::span<const std::size_t> mine_of(ParameterRange range) const;
+  /// Indices of this replica's blocks.
+  std::vector<std::size_t> mine_of(ParameterRange range) const;
 
   UpdateShare share_;
   std::vector<std::string> names_, buffers_;
@@ -99,7 +101,6 @@ class UpdateBlocks {
   std::span<float> memory_;                ///< of all buffers
   std::vector<UpdateBlock> blocks_;        ///< of all replicas, tensor by tensor
   std::vector<std::size_t> first_blocks_;  ///< of each tensor, and the number of blocks
-  std::vector<std::size_t> mine_;          ///< indices of this replica's blocks
 };
 
 /// Updates all copies of a block's weights.

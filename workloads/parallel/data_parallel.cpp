@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "workloads/nn/product_rates.h"
@@ -183,11 +184,13 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
     traced_layers_ = std::make_unique<TracedLayers>(telemetry);
     executor_->set_layer_listener(*traced_layers_);
   }
-  gradient_exchange_ =
-      std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all(), 0,
-                                         config.gradients, config.instruction_set);
+  gradient_exchange_ = std::make_unique<GradientExchange>(
+      world, node, telemetry, memory_->blocks_of_all(), config.gradients, config.instruction_set);
   late_update_ = std::make_unique<LateUpdate>(executor_->parameters(), *memory_,
                                               *gradient_exchange_, telemetry);
+  if (!config.gradients.tries_pieces) return;
+  std::vector<std::int64_t> sizes = gradient_exchange_->sizes_to_try();
+  if (sizes.size() > 1) trials_.emplace(std::move(sizes));
 }
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
@@ -229,6 +232,7 @@ void DataParallel::forward(nn::PassListener* listener) {
 void DataParallel::backward(std::int64_t pass, nn::PassListener* listener) {
   if (pass == 0) {
     late_update_->finish();  // nothing is left unless some weights have no part in the pass
+    if (trials_) try_piece();
     gradient_exchange_->begin();
   }
   // Gradients are final only in the last pass.
@@ -240,6 +244,31 @@ void DataParallel::backward(std::int64_t pass, nn::PassListener* listener) {
     telemetry_.add(Counter::kFlops, executor_->training_flops());
   }
   if (last) gradient_exchange_->close();
+}
+
+void DataParallel::try_piece() {
+  // A late update, which is part of the step before, has just ended.
+  const std::int64_t now = telemetry_.now_ns();
+  if (trial_begin_) trials_->step_took(static_cast<double>(now - *trial_begin_) * 1e-9);
+  trial_begin_ = now;
+  std::int64_t size = 0;
+  if (trials_->is_over()) {
+    std::vector<double> seconds = trials_->seconds();
+    for (double& of_slowest : seconds) of_slowest = world_.allreduce_max(of_slowest);
+    const std::vector<std::int64_t>& sizes = trials_->sizes();
+    const std::size_t best = PieceTrials::best(seconds);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      telemetry_.tell_trial(
+          {sizes[i] * static_cast<std::int64_t>(sizeof(float)), seconds[i], i == best});
+    }
+    size = sizes[best];
+    trials_.reset();
+  } else {
+    size = trials_->size();
+  }
+  if (size == gradient_exchange_->piece_floats()) return;
+  gradient_exchange_->set_piece(size);
+  late_update_->regroup();
 }
 
 void DataParallel::update(nn::Optimizer& optimizer, double learning_rate) {

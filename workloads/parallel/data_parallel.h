@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "workloads/parallel/late_update.h"
 #include "workloads/parallel/model.h"
 #include "workloads/parallel/node_memory.h"
+#include "workloads/parallel/piece_trials.h"
 #include "workloads/parallel/statistics_exchange.h"
 
 namespace parallel {
@@ -124,6 +126,9 @@ class DataParallel final : public Model {
 
  private:
   nn::ReplicaPlace place() const;
+  /// Collective. As a step's backward pass begins: sets the size of pieces that it tries, or the
+  /// best one, after the last trial.
+  void try_piece();
   const runner::Communicator& world_;
   const runner::Communicator& node_;
   telemetry::Telemetry& telemetry_;
@@ -137,6 +142,8 @@ class DataParallel final : public Model {
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<GradientExchange> gradient_exchange_;
   std::unique_ptr<LateUpdate> late_update_;
+  std::optional<PieceTrials> trials_;        ///< until they are over
+  std::optional<std::int64_t> trial_begin_;  ///< ns
 };
 
 }  // namespace parallel

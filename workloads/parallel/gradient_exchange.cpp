@@ -13,6 +13,7 @@
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/float_sum.h"
 #include "workloads/parallel/narrow_sum.h"
+#include "workloads/parallel/piece_trials.h"
 #include "workloads/parallel/sparse_sum.h"
 
 namespace parallel {
@@ -69,9 +70,10 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
                                    const runner::Communicator& node,
                                    telemetry::Telemetry& telemetry,
                                    std::vector<std::span<float>> gradients,
-                                   std::int64_t piece_floats, GradientTravel travel,
+                                   const GradientTravel& travel,
                                    base::InstructionSet instruction_set)
     : telemetry_(telemetry),
+      travel_(travel),
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
       node_rank_(node.rank()),
@@ -80,8 +82,9 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
   node_index_ = index_of(node, world);
   is_divided_ = travel.divided_update && is_between_nodes();
-  piece_floats_ =
-      piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_, is_divided_ ? nodes_ : 1);
+  piece_floats_ = travel.piece_floats > 0
+                      ? travel.piece_floats
+                      : choose_piece(floats_, owners_, is_divided_ ? nodes_ : 1);
   // By nodes, so that all owners of a node have the same rank among their counterparts.
   across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, node_index_));
   static_assert(Progress::is_always_lock_free, "other processes see it");
@@ -93,7 +96,7 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
         std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
   if (is_divided_) know_ranks(world);
-  if (is_between_nodes()) make_sums(node, travel, instruction_set);
+  if (is_between_nodes()) make_sums(node, instruction_set);
 }
 
 void GradientExchange::know_ranks(const runner::Communicator& world) {
@@ -109,22 +112,38 @@ void GradientExchange::know_ranks(const runner::Communicator& world) {
 
 int GradientExchange::node_of(std::int64_t offset) const {
   const std::int64_t piece = offset / piece_floats_ * piece_floats_;
-  const std::int64_t floats = std::min(piece_floats_, floats_ - piece);
-  int node = 0;
-  while (shard_of(floats, nodes_, node).second <= offset - piece) ++node;
-  return node;
+  return rank_of_shard(std::min(piece_floats_, floats_ - piece), nodes_, offset - piece);
 }
 
 int GradientExchange::rank_of(std::int64_t offset) const {
   return world_ranks_[static_cast<std::size_t>(node_of(offset) * owners_ + owner(offset))];
 }
 
-void GradientExchange::make_sums(const runner::Communicator& node, const GradientTravel& travel,
+void GradientExchange::make_float_sums() {
+  sums_ = std::make_unique<FloatSums>(*across_,
+                                      own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]),
+                                      travel_.late_update, telemetry_, kBetweenNodes);
+}
+
+std::vector<std::int64_t> GradientExchange::sizes_to_try() const {
+  if (!is_between_nodes() || is_divided_ || !travel_.is_exact()) return {piece_floats_};
+  return PieceTrials::sizes_around(piece_floats_, floats_, owners_);
+}
+
+void GradientExchange::set_piece(std::int64_t floats) {
+  if (is_divided_ || !travel_.is_exact()) {
+    throw base::Error(base::ExitCode::kInternal, "set_piece: owners keep what pieces leave");
+  }
+  piece_floats_ = floats;
+  if (sums_) make_float_sums();
+}
+
+void GradientExchange::make_sums(const runner::Communicator& node,
                                  base::InstructionSet instruction_set) {
   const std::vector<std::span<float>> pieces =
       own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]);
   std::vector<std::span<float>> rests;
-  if (travel.keeps_rest()) {
+  if (travel_.keeps_rest()) {
     std::int64_t floats = 0;
     for (const std::span<float> piece : pieces) floats += std::ssize(piece);
     rest_memory_.emplace(node, floats * static_cast<std::int64_t>(sizeof(float)));
@@ -139,19 +158,18 @@ void GradientExchange::make_sums(const runner::Communicator& node, const Gradien
     sums_ = std::make_unique<ShardSums>(*across_, pieces, telemetry_, kBetweenNodes);
     return;
   }
-  switch (travel.payload) {
+  switch (travel_.payload) {
     case GradientPayload::kF32:
-      sums_ = std::make_unique<FloatSums>(*across_, pieces, travel.late_update, telemetry_,
-                                          kBetweenNodes);
+      make_float_sums();
       break;
     case GradientPayload::kTopK:
-      sums_ = std::make_unique<SparseSums>(*across_, pieces, rests, travel.density, telemetry_,
+      sums_ = std::make_unique<SparseSums>(*across_, pieces, rests, travel_.density, telemetry_,
                                            kBetweenNodes);
       break;
     case GradientPayload::kBf16:
     case GradientPayload::kInt8:
       sums_ = std::make_unique<NarrowSums>(
-          *across_, pieces, rests, narrow_format(travel.payload, nn::kernels(instruction_set)),
+          *across_, pieces, rests, narrow_format(travel_.payload, nn::kernels(instruction_set)),
           telemetry_, kBetweenNodes);
   }
 }

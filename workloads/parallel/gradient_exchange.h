@@ -21,7 +21,7 @@
 namespace parallel {
 
 /// One step: begin(), the backward pass with this as listener, close(), wait() for all pieces. The
-/// gradient block is cut into pieces of fixed size, regardless of tensors. Each piece has one owner
+/// gradient block is cut into pieces of one size, regardless of tensors. Each piece has one owner
 /// on every node. As soon as the piece is final on all ranks of the node, its owner adds it up over
 /// them in rank order, and then exchanges the sum with the piece's owners on other nodes. After
 /// wait() each owner's gradient block holds the sums over all ranks in the pieces it owns, with the
@@ -36,14 +36,18 @@ class GradientExchange final : public nn::PassListener {
  public:
   static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< 4 MiB
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
-  /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
-  /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
-  /// instruction_set: that rounds values. With travel.late_update, pieces that are final later
-  /// overtake others, if they travel as floats.
+  /// memory; maybe this one alone). All outlive this. instruction_set: that rounds values. With
+  /// travel.late_update, pieces that are final later overtake others, if they travel as floats.
   GradientExchange(const runner::Communicator& world, const runner::Communicator& node,
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
-                   std::int64_t piece_floats = 0, GradientTravel travel = {},
+                   const GradientTravel& travel = {},
                    base::InstructionSet instruction_set = base::InstructionSet::kBaseline);
+  /// Changes the size of pieces, to the same on all ranks, before begin(), while nothing travels.
+  /// Only of floats whose sums all nodes get: the sums keep their bits.
+  void set_piece(std::int64_t floats);
+  std::int64_t piece_floats() const { return piece_floats_; }
+  /// The sizes that PieceTrials should try; a single one if set_piece() must not be called.
+  std::vector<std::int64_t> sizes_to_try() const;
   void begin();
   void gradients_ready(std::int64_t floats) override;
   /// Collective. Adds up what is left within the node, so that all pieces travel. Other ranks of
@@ -103,8 +107,8 @@ class GradientExchange final : public nn::PassListener {
     return static_cast<int>((offset / piece_floats_) % owners_);
   }
   void know_ranks(const runner::Communicator& world);
-  void make_sums(const runner::Communicator& node, const GradientTravel& travel,
-                 base::InstructionSet instruction_set);
+  void make_sums(const runner::Communicator& node, base::InstructionSet instruction_set);
+  void make_float_sums();
   /// This rank's pieces of a block.
   std::vector<std::span<float>> own_pieces(std::span<float> block) const;
   int node_of(std::int64_t offset) const;
@@ -128,6 +132,7 @@ class GradientExchange final : public nn::PassListener {
   }
 
   telemetry::Telemetry& telemetry_;
+  const GradientTravel travel_;
   std::vector<std::span<float>> gradients_;
   std::int64_t floats_, piece_floats_ = 0;
   int node_rank_, nodes_;

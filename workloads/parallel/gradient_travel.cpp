@@ -34,7 +34,12 @@ const char* logged_name(GradientPayload payload) {
 std::vector<std::string> idle_keys(const GradientTravel& travel) {
   std::vector<std::string> keys = {"/training/late_update"};
   if (travel.payload != GradientPayload::kTopK) keys.emplace_back("/training/gradient_density");
-  if (travel.is_exact()) keys.emplace_back("/training/error_feedback");
+  if (travel.is_exact()) {
+    // Sums are added in the order of nodes, whichever node adds them up.
+    for (const char* key : {"error_feedback", "divided_update", "gradient_piece_kib"}) {
+      keys.push_back(std::string("/training/") + key);
+    }
+  }
   return keys;
 }
 

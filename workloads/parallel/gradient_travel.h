@@ -32,6 +32,10 @@ struct GradientTravel {
   /// Whether weights are updated during the next forward pass, each when it is needed; what is
   /// needed first overtakes the rest.
   bool late_update = true;
+  std::int64_t piece_floats = 0;  ///< sent at a time; whole cells (nn::kUpdateCell), or 0: a choice
+  /// With kF32: whether the first steps of training try several sizes of pieces (PieceTrials),
+  /// unless nodes divide updates.
+  bool tries_pieces = false;
 
   bool is_exact() const { return payload == GradientPayload::kF32; }
   /// Whether nodes keep what was not sent.

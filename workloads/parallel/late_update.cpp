@@ -18,10 +18,15 @@ LateUpdate::LateUpdate(const nn::Parameters& parameters, nn::ParameterMemory& me
       memory_(memory),
       exchange_(exchange),
       telemetry_(telemetry) {
+  regroup();
+}
+
+void LateUpdate::regroup() {
+  groups_.clear();
   // A group ends with a barrier of the node's ranks, of which each should have a part in it.
-  std::int64_t end = static_cast<std::int64_t>(parameters.all_weights().size());
+  std::int64_t end = std::ssize(weights_);
   for (std::size_t p = parameters_.size(); p-- > 0;) {
-    if (p > 0 && end - parameters_[p].offset < exchange.round_floats()) continue;
+    if (p > 0 && end - parameters_[p].offset < exchange_.round_floats()) continue;
     groups_.push_back(p);
     end = parameters_[p].offset;
   }

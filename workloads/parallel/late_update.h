@@ -35,6 +35,8 @@ class LateUpdate final : public nn::PassListener {
   void weights_needed(std::int64_t first) override;
   /// Updates all weights that are left.
   void finish();
+  /// After a change of the exchange's pieces, while no update is under way.
+  void regroup();
 
  private:
   /// Updates parameters [first, updated_), or takes their weights from other nodes.

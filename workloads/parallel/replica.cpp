@@ -99,8 +99,8 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
         std::max(GradientExchange::kLargestPieceFloats, nodes * nn::kUpdateCell) * kFloat;
     sums = std::min(summed, static_cast<std::int64_t>(kShardsAtOnce) * piece);
   } else if (travel.is_exact()) {
-    // Two of as many chunks as there are nodes (runner::RingSum); of two nodes one.
-    sums = summed * (nodes > 2 ? 2 : 1) / nodes;
+    // What others send of the node's own parts (runner::DirectSum).
+    sums = summed * (nodes - 1) / nodes;
   } else if (travel.payload == GradientPayload::kTopK) {
     // Values sent and received, and what the search of a piece keeps of it: magnitudes and places.
     sums = (1 + nodes) * top_k_of(travel.density, floats) * kSparseValueBytes +

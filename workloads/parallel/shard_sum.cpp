@@ -54,6 +54,11 @@ std::pair<std::int64_t, std::int64_t> shard_of(std::int64_t floats, int ranks, i
   return {std::min(floats, first * nn::kUpdateCell), std::min(floats, last * nn::kUpdateCell)};
 }
 
+int rank_of_shard(std::int64_t floats, int ranks, std::int64_t offset) {
+  const std::int64_t cells = base::ceil_div(floats, nn::kUpdateCell);
+  return static_cast<int>(base::part_of_item(cells, ranks, offset / nn::kUpdateCell));
+}
+
 std::vector<float> Buffers::take(std::size_t floats) {
   std::vector<float> buffer;
   if (!free_.empty()) {

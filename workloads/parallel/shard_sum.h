@@ -19,6 +19,8 @@ namespace parallel {
 /// The half-open range of rank `rank`'s shard in a piece of `floats` that begins at a cell of
 /// updates: whole cells (nn::kUpdateCell), evenly divided; the last may be shorter.
 std::pair<std::int64_t, std::int64_t> shard_of(std::int64_t floats, int ranks, int rank);
+/// The rank whose shard has float `offset` of the piece.
+int rank_of_shard(std::int64_t floats, int ranks, std::int64_t offset);
 
 /// Pieces that are under way at a time: enough that links are busy between two looks, and few, so
 /// that the first arrive early and buffers are small.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/method_file.h"
 
 namespace parallel {
@@ -120,6 +121,20 @@ GradientTravel parse_gradient_travel(const base::ObjectReader& training) {
       "between nodes, with f32: the next forward pass updates weights, each layer's when it needs "
       "them, so "
       "that other gradients have more time to travel; results have the same bits");
+  constexpr std::int64_t kCellKib =
+      nn::kUpdateCell * static_cast<std::int64_t>(sizeof(float)) / 1024;
+  const auto piece_kib = training.optional<std::int64_t>(
+      "gradient_piece_kib", 0,
+      "gradients sent at a time between nodes, a multiple of 16. 0: f32 tries several sizes in the "
+      "first steps, and keeps the fastest; others send at most 4096. With f32 results have the "
+      "same bits",
+      base::within(0, std::int64_t{1} << 20));
+  if (piece_kib % kCellKib != 0) {
+    throw base::ConfigError(fmt::format("{}: expected a multiple of {}, got {}",
+                                        training.where("gradient_piece_kib"), kCellKib, piece_kib));
+  }
+  travel.piece_floats = piece_kib / kCellKib * nn::kUpdateCell;
+  travel.tries_pieces = piece_kib == 0;
   return travel;
 }
 

@@ -53,8 +53,8 @@ Choices<nn::Recompute> recomputes();
 nn::Arithmetic parse_arithmetic(const base::ObjectReader& training);
 /// For networks with convolutions: also reads the key "methods".
 nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training);
-/// Reads the keys "gradient_payload", "gradient_density", "error_feedback",
-/// "divided_update" and "late_update".
+/// Reads the keys "gradient_payload", "gradient_density", "error_feedback", "divided_update",
+/// "late_update" and "gradient_piece_kib".
 GradientTravel parse_gradient_travel(const base::ObjectReader& training);
 /// Reads the key "recompute".
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback);

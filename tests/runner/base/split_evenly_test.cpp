@@ -27,5 +27,16 @@ TEST(SplitEvenly, LeavesPartsEmptyWhereThereAreMoreThanItems) {
   EXPECT_EQ(split_evenly(0, 1, 0), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
+TEST(SplitEvenly, KnowsThePartOfAnItem) {
+  for (const std::int64_t total : {1, 5, 7, 23}) {
+    for (const std::int64_t parts : {1, 2, 7, 30}) {
+      for (std::int64_t item = 0; item < total; ++item) {
+        const auto [first, last] = split_evenly(total, parts, part_of_item(total, parts, item));
+        EXPECT_TRUE(first <= item && item < last) << item << " of " << total << " in " << parts;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace base

@@ -144,6 +144,7 @@ constexpr char kTakenExtremes[] = R"(
 /training/global_batch_size: 1
 /training/gradient_accumulation_steps: 1
 /training/gradient_density: 1
+/training/gradient_piece_kib: 0
 /training/memory_limit_gib: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /training/sample_split/depth: 1
 /training/sample_split/height: 1

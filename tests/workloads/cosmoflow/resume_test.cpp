@@ -81,7 +81,8 @@ TEST_F(CosmoFlowResume, MayChangeWhatReadsAlone) {
       testing::UnorderedElementsAre("/cache", "/dataset/decode_threads",
                                     "/dataset/prefetch_batches", "/dataset/cache_bytes", "/epochs",
                                     "/training/late_update", "/training/memory_limit_gib",
-                                    "/training/gradient_density", "/training/error_feedback"));
+                                    "/training/gradient_density", "/training/error_feedback",
+                                    "/training/divided_update", "/training/gradient_piece_kib"));
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ inline constexpr char kTakenExtremes[] = R"(
 /threads: 0 1
 /training/global_batch_size: 1 65537
 /training/gradient_density: 1
+/training/gradient_piece_kib: 0
 )";
 
 }  // namespace dlrm

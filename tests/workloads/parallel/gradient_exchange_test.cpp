@@ -21,15 +21,14 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, kLayouts, [](const auto& layout) { return layout.param; });
 
 /// Over all steps, sums and rests are what was given: exactly, as all numbers are whole, or nearly.
-void expect_nothing_lost(const runner::Communicator& node, const parallel::GradientTravel& travel,
-                         std::int64_t piece) {
+void expect_nothing_lost(const runner::Communicator& node, const parallel::GradientTravel& travel) {
   const runner::Communicator world = runner::Communicator::world();
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   constexpr std::size_t kFloats = 1000;
   parallel::NodeMemory memory(node);
   const std::span<float> gradients = memory.own_block(kFloats);
-  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece, travel,
+  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), travel,
                                       base::usable_instruction_set());
   std::vector<double> given(kFloats), applied(kFloats);
   for (std::size_t step = 0; step < 3; ++step) {
@@ -72,7 +71,7 @@ TEST_P(Nodes, LoseNothingWhateverTravels) {
   for (const parallel::GradientPayload payload : parallel::kGradientPayloads) {
     for (const std::int64_t piece : {1, 7, 100, 5000}) {
       SCOPED_TRACE(parallel::to_string(payload));
-      expect_nothing_lost(node, {.payload = payload, .density = 0.03}, piece);
+      expect_nothing_lost(node, {.payload = payload, .density = 0.03, .piece_floats = piece});
     }
   }
 }
@@ -84,8 +83,9 @@ TEST_P(Nodes, TakeARestAndGiveItBack) {
   telemetry::Telemetry telemetry(clock);
   parallel::NodeMemory memory(node);
   memory.own_block(1000);
-  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), 48,
-                                      {.payload = parallel::GradientPayload::kTopK});
+  parallel::GradientExchange exchange(
+      world, node, telemetry, memory.blocks_of_all(),
+      {.payload = parallel::GradientPayload::kTopK, .piece_floats = 48});
   std::vector<float> rest(1000);
   for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = static_cast<float>(i);
   if (!exchange.keeps_rest()) return;
@@ -115,7 +115,8 @@ TEST_P(Nodes, SumPiecesOfAnySize) {
   for (const std::int64_t piece : {1, 7, 100, 5000}) {
     parallel::NodeMemory memory(node);
     const std::span<float> gradients = memory.own_block(1000);
-    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece);
+    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(),
+                                        {.piece_floats = piece});
     for (const float step : {1.0F, 2.0F, 3.0F}) {
       for (std::size_t i = 0; i < gradients.size(); ++i)
         gradients[i] = step * static_cast<float>(i) + static_cast<float>(world.rank());
@@ -136,8 +137,7 @@ TEST_P(Nodes, SumPiecesOfAnySize) {
   }
 }
 
-/// Pieces that are large enough for a ring, waited for in parts from the last on, as the next
-/// forward pass does.
+/// Waited for in parts from the last on, as the next forward pass does.
 TEST_P(Nodes, SumTheLastPiecesFirst) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator node = nodes_of(world);
@@ -146,8 +146,8 @@ TEST_P(Nodes, SumTheLastPiecesFirst) {
   constexpr std::int64_t kFloats = 700'000, kPiece = 49'152, kPart = 100'000;
   parallel::NodeMemory memory(node);
   const std::span<float> gradients = memory.own_block(kFloats);
-  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), kPiece,
-                                      {.late_update = true});
+  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(),
+                                      {.late_update = true, .piece_floats = kPiece});
   for (const float step : {1.0F, 2.0F}) {
     for (std::size_t i = 0; i < gradients.size(); ++i)
       gradients[i] = step * static_cast<float>(i % 1000) + static_cast<float>(world.rank());
@@ -166,6 +166,56 @@ TEST_P(Nodes, SumTheLastPiecesFirst) {
       }
     }
     memory.publish();
+  }
+}
+
+/// Values of which the order of adding decides the last bits: ranks of a node first, in their
+/// order, then nodes.
+TEST_P(Nodes, SumTheSameBitsInPiecesOfAnySize) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator node = nodes_of(world);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  constexpr std::int64_t kFloats = 100'000;
+  parallel::NodeMemory memory(node);
+  const std::span<float> gradients = memory.own_block(kFloats);
+  parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), {});
+  const std::int64_t usual = exchange.piece_floats();
+  std::vector<float> expected;
+  for (const std::int64_t piece : {usual, std::int64_t{4096}, std::int64_t{40'960}, usual}) {
+    exchange.set_piece(piece);
+    EXPECT_EQ(exchange.round_floats() % piece, 0);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const std::size_t mixed = i % 977 + static_cast<std::size_t>(world.rank()) * 13;
+      gradients[i] = 1.0F / static_cast<float>(3 + mixed);
+    }
+    exchange.begin();
+    exchange.gradients_ready(kFloats / 2);
+    exchange.finish();
+    memory.publish();
+    const std::vector<float> sums = exchange.sums();
+    if (expected.empty()) expected = sums;
+    ASSERT_EQ(sums, expected) << piece;
+    memory.publish();
+  }
+}
+
+TEST_P(Nodes, TrySizesOfPiecesOnlyOfFloatsThatAllNodesSum) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator node = nodes_of(world);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  for (const parallel::GradientTravel& travel :
+       {parallel::GradientTravel{}, parallel::GradientTravel{.divided_update = true},
+        parallel::GradientTravel{.payload = parallel::GradientPayload::kInt8}}) {
+    parallel::NodeMemory memory(node);
+    memory.own_block(20'000'000);
+    const parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(),
+                                              travel);
+    const bool is_tried =
+        exchange.is_between_nodes() && travel.is_exact() && !travel.divided_update;
+    EXPECT_EQ(exchange.sizes_to_try().size() > 1, is_tried);
+    EXPECT_EQ(exchange.sizes_to_try().front(), exchange.piece_floats());
   }
 }
 

@@ -27,11 +27,11 @@ TEST(GradientTravel, KeepsARestUnlessItIsExactOrToldNotTo) {
 TEST(GradientTravel, TellsWhatARankSends) {
   constexpr std::int64_t kFloats = 1 << 20;
   for (const std::int64_t nodes : {2, 4, 8}) {
-    const std::int64_t ring = 2 * (nodes - 1) * 4 * kFloats / nodes;
-    EXPECT_EQ(sent_bytes({}, kFloats, nodes), ring);
-    EXPECT_EQ(sent_bytes({.payload = GradientPayload::kBf16}, kFloats, nodes), ring / 2);
+    const std::int64_t least = 2 * (nodes - 1) * 4 * kFloats / nodes;
+    EXPECT_EQ(sent_bytes({}, kFloats, nodes), least);
+    EXPECT_EQ(sent_bytes({.payload = GradientPayload::kBf16}, kFloats, nodes), least / 2);
     const std::int64_t int8 = sent_bytes({.payload = GradientPayload::kInt8}, kFloats, nodes);
-    EXPECT_EQ(int8 * 1024, ring * 260);
+    EXPECT_EQ(int8 * 1024, least * 260);
     EXPECT_EQ(sent_bytes({.payload = GradientPayload::kTopK, .density = 0.25}, kFloats, nodes),
               (nodes - 1) * kFloats / 4 * 8);
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,7 +33,7 @@ const Kind kKinds[] = {
     {"limited_lamb", [] { return nn::make_lamb({.max_gradient_norm = 0.5}); }, false},
 };
 
-/// Pieces of its weights go round a ring on any layout of up to 8 ranks.
+/// Its weights have several pieces on any layout of up to 8 ranks.
 nn::Network wide_network() {
   const nn::Initializer weights = {nn::Distribution::kTruncatedNormal, 0.1, 0.0};
   const nn::Padding one = nn::uniform_padding(2, 1, 1);
@@ -79,9 +80,8 @@ TEST_P(Nodes, GiveTheSameBitsWhenUpdatesWaitForTheNextPass) {
   }
 }
 
-/// Each node updates a part of the weights. Sums over more than two nodes are added in another
-/// order than round a ring.
-TEST_P(Nodes, LearnTheSameWhenNodesDivideUpdates) {
+/// Each node updates a part of the weights.
+TEST_P(Nodes, GiveTheSameBitsWhenNodesDivideUpdates) {
   const runner::Communicator world = runner::Communicator::world();
   for (const Kind& kind : kKinds) {
     // Without late updates a network of few cells, of which some nodes get none.
@@ -94,11 +94,7 @@ TEST_P(Nodes, LearnTheSameWhenNodesDivideUpdates) {
       for (int step = 0; step < 4; ++step) {
         divided->begin_step(0.01);
         whole->begin_step(0.01);
-        if (divided->nodes() <= 2) {
-          ASSERT_EQ(divided->outputs(), whole->outputs()) << "step " << step;
-        } else {
-          ASSERT_LT(relative_l2(divided->outputs(), whole->outputs()), 1e-3) << "step " << step;
-        }
+        ASSERT_EQ(divided->outputs(), whole->outputs()) << "step " << step;
       }
       EXPECT_EQ(divided->model().is_updating(), divided->nodes() > 1 && is_late);
       divided->model().finish_update();
@@ -110,6 +106,29 @@ TEST_P(Nodes, LearnTheSameWhenNodesDivideUpdates) {
       EXPECT_EQ(divided->model().replica_hash(), learned);
     }
   }
+}
+
+/// The first steps try pieces of two sizes or more.
+TEST_P(Nodes, GiveTheSameBitsWhileTheyTrySizesOfPieces) {
+  const runner::Communicator world = runner::Communicator::world();
+  const auto trying = trial(world, nodes_of(world), kKinds[1], 1, {.tries_pieces = true});
+  const auto whole = trial(world, nodes_of(world), kKinds[1], 1, {});
+  constexpr int kSteps = 16;
+  for (int step = 0; step < kSteps; ++step) {
+    trying->begin_step(0.01);
+    whole->begin_step(0.01);
+    ASSERT_EQ(trying->outputs(), whole->outputs()) << "step " << step;
+  }
+  const auto told = trying->telemetry().to_json().at("gradient_pieces");
+  EXPECT_EQ(told.size() > 1, trying->nodes() > 1) << told;
+  int kept = 0;
+  for (const auto& piece : told) {
+    kept += piece.at("is_kept").get<bool>() ? 1 : 0;
+    EXPECT_GT(piece.at("step_s").get<double>(), 0.0);
+    EXPECT_EQ(piece.at("bytes").get<std::int64_t>() % 16384, 0);
+  }
+  EXPECT_EQ(kept, trying->nodes() > 1 ? 1 : 0);
+  EXPECT_TRUE(whole->telemetry().to_json().at("gradient_pieces").empty());
 }
 
 TEST_P(Nodes, WaitAtOnceForSumsInBfloat16) {

@@ -39,6 +39,10 @@ TEST(ShardOf, AreWholeCellsWhichFollowOneAnother) {
         EXPECT_EQ(first, next);
         EXPECT_TRUE(last == floats || last % nn::kUpdateCell == 0);
         EXPECT_LE(last - first, floats / ranks + 2 * nn::kUpdateCell);
+        if (first < last) {
+          EXPECT_EQ(rank_of_shard(floats, ranks, first), rank);
+          EXPECT_EQ(rank_of_shard(floats, ranks, last - 1), rank);
+        }
         next = last;
       }
       EXPECT_EQ(next, floats);
@@ -104,7 +108,7 @@ TEST_F(Shards, AreGatheredFromTheRanksThatHaveThem) {
   }
 }
 
-/// Together those of a ring: 2 (ranks - 1) / ranks of the piece.
+/// Together those of a whole sum: 2 (ranks - 1) / ranks of the piece.
 TEST_F(Shards, SendTheBytesOfARing) {
   const std::size_t floats = static_cast<std::size_t>(world_.size()) * 3 * nn::kUpdateCell;
   std::vector<float> data(floats, 1.0F);

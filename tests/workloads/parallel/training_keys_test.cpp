@@ -175,12 +175,21 @@ TEST(GradientTravel, IsLateAndOfF32UnlessTold) {
                 travel({{"divided_update", true}, {"gradient_payload", "int8"}});
               }),
               testing::HasSubstr("divided_update: needs /training/gradient_payload f32, got int8"));
+  EXPECT_TRUE(travel(json::object()).tries_pieces);
+  EXPECT_EQ(travel(json::object()).piece_floats, 0);
+  EXPECT_FALSE(travel({{"gradient_piece_kib", 48}}).tries_pieces);
+  EXPECT_EQ(travel({{"gradient_piece_kib", 48}}).piece_floats, 48 * 256);
+  EXPECT_THAT(refusal([&] {
+                travel({{"gradient_piece_kib", 40}});
+              }),
+              testing::HasSubstr("gradient_piece_kib: expected a multiple of 16, got 40"));
   EXPECT_EQ(travel({{"gradient_density", 0.5}}).density, 0.5);
   EXPECT_FALSE(travel({{"error_feedback", false}}).error_feedback);
   EXPECT_FALSE(travel({{"late_update", false}}).late_update);
   for (const json& wrong :
        {json{{"gradient_payload", "int4"}}, json{{"gradient_density", 0.0}},
-        json{{"gradient_density", 1.01}}, json{{"error_feedback", 1}}, json{{"late_update", 1}}}) {
+        json{{"gradient_density", 1.01}}, json{{"error_feedback", 1}}, json{{"late_update", 1}},
+        json{{"gradient_piece_kib", -16}}, json{{"gradient_piece_kib", 1 << 21}}}) {
     EXPECT_THAT(refusal([&] { travel(wrong); }), testing::HasSubstr(wrong.begin().key()));
   }
 }

@@ -137,6 +137,7 @@ class Trial {
   }
 
   parallel::DataParallel& model() { return model_; }
+  const telemetry::Telemetry& telemetry() const { return telemetry_; }
   std::int64_t nodes() const {
     std::int64_t first_ranks = node_.rank() == 0 ? 1 : 0;
     world_.allreduce_sum(std::span(&first_ranks, 1));

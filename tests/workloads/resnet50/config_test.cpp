@@ -179,7 +179,7 @@ TEST(Resnet50Config, PlansTheMemoryOfWhatTravelsBetweenNodes) {
   const std::int64_t gradients = alone.rank.at("gradients"),
                      state = alone.node.at("optimizer state");
   for (const char* part : {kSums, kRest, kToFiles}) EXPECT_EQ(alone.rank.count(part), 0U) << part;
-  EXPECT_EQ(needs(json::object(), 4).rank.at(kSums), gradients * 2 / 4) << "two chunks of a ring";
+  EXPECT_EQ(needs(json::object(), 4).rank.at(kSums), gradients * 3 / 4) << "of a part, the others'";
   EXPECT_EQ(needs(json::object(), 2).rank.at(kSums), gradients / 2);
   const runner::MemoryNeeds bytes = needs({{"gradient_payload", "int8"}}, 4);
   EXPECT_NEAR(static_cast<double>(bytes.rank.at(kSums)),

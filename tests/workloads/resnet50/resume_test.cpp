@@ -30,11 +30,12 @@ TEST_F(Resume, WithDecodedImagesEndsInTheSameBits) {
   nlohmann::json keeping = config();
   keeping["dataset"]["cache_bytes"] = 200'000;
   expect_resumed_bits(keeping);
-  EXPECT_THAT(Trial(world_, keeping).workload().keys_without_effect(),
-              testing::UnorderedElementsAre(
-                  "/cache", "/dataset/decode_threads", "/dataset/prefetch_batches",
-                  "/dataset/cache_bytes", "/epochs", "/training/late_update",
-                  "/training/gradient_density", "/training/error_feedback"));
+  EXPECT_THAT(
+      Trial(world_, keeping).workload().keys_without_effect(),
+      testing::UnorderedElementsAre(
+          "/cache", "/dataset/decode_threads", "/dataset/prefetch_batches", "/dataset/cache_bytes",
+          "/epochs", "/training/late_update", "/training/gradient_density",
+          "/training/error_feedback", "/training/divided_update", "/training/gradient_piece_kib"));
 }
 
 TEST_F(Resume, KeepsWhatLarsRemembersOfItsRate) {

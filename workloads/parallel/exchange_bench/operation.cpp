@@ -301,8 +301,8 @@ std::span<const Kind> kinds() {
   static const std::array<Kind, 6> all = {
       Kind{.name = "allreduce",
            .reduction = "sum",
-           .training =
-               "shared memory within nodes; a ring between them, or MPI_Iallreduce of few bytes",
+           .training = "shared memory within nodes; between them parts to the nodes that add them "
+                       "up, and sums to all",
            .mpi = "MPI_Allreduce",
            .hides = true,
            .unit = one,

@@ -104,8 +104,8 @@ json plan_definitions() {
   return {{"activations_bytes",
            "planned: activations and their gradients that a rank sends in a step, mean"},
           {"gradients_bytes",
-           "planned: gradients that a rank sends in a step round rings of ranks that each have a "
-           "node of their own, mean; without what pads tensors"},
+           "planned: gradients that a rank sends in a step, where each rank has a node of its own, "
+           "mean; without what pads tensors"},
           {"alternatives",
            "of the whole network, if this layer is distributed so and all others as chosen"},
           {"exchanges", "of activations: before which layers, by which collective"},

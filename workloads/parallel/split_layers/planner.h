@@ -26,7 +26,7 @@ struct Communication {
   std::int64_t activations = 0, gradients = 0;
   std::int64_t total() const { return activations + gradients; }
 };
-/// Of gradients, rings send the fewest bytes possible: 2 (parts - 1) / parts of each part's.
+/// Of gradients, the fewest bytes possible are sent: 2 (parts - 1) / parts of each part's.
 Communication communication_of(const Chain& chain, const ChainDistribution& distribution,
                                std::int64_t samples, int ranks);
 

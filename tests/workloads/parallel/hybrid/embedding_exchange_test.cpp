@@ -263,7 +263,7 @@ TEST_F(Exchange, GoesOnBesideAnExchangeOfGradients) {
   const runner::Communicator node = world_.split(world_.rank(), 0);  // one rank: sums use MPI
   NodeMemory memory(node);
   const std::span<float> gradients = memory.own_block(1000);
-  GradientExchange sums(world_, node, telemetry, memory.blocks_of_all(), 100);
+  GradientExchange sums(world_, node, telemetry, memory.blocks_of_all(), {.piece_floats = 100});
   std::ranges::fill(gradients, 1.0F);
   const std::vector<float> values = sample_part<float>(layout, 0.0, false, {});
   std::vector<float> owned(owned_part<float>(layout, 0.0, false).size());

@@ -44,7 +44,7 @@ TEST(Formulas, AgreeWithCountedBytes) {
     const double counted =
         static_cast<double>(parallel::communication_of(chain, all, kSamples, kRanks).total()) /
         kRanks / 3;
-    // Rings send their parts' gradients twice, but for one part in as many as there are ranks. Of
+    // Ranks send their parts' gradients twice, but for one part in as many as there are ranks. Of
     // activations a rank keeps its own part; biases, and data, are few.
     const double gradients = 4.0 * 2.0 * kWidth * kWidth * (data_parts - 1) / kRanks;
     const double activations = 4.0 * 2.0 * kWidth * kSamples / data_parts;
@@ -105,7 +105,7 @@ TEST(Plan, CountsWhatStagesExchange) {
       for (int rank = 0; rank < ranks; ++rank) {
         for (const parallel::Stage& stage : parallel::cut(small_images(), one, rank, ranks)) {
           const int parts = stage.distribution.data_parts(ranks);
-          // In a ring of `parts` ranks each sends 2 (parts - 1) / parts of its gradients.
+          // Of `parts` ranks each sends 2 (parts - 1) / parts of its gradients.
           gradients += 2 * (parts - 1) * stage.network.parameter_count() * kFloat / parts;
         }
       }

@@ -1,5 +1,5 @@
-// Tests of sums that go round a ring.
-#include "runner/ring_sum.h"
+// Tests of sums over ranks that each add up a part.
+#include "runner/direct_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ void expect_sums(const std::vector<float>& found, int ranks) {
   }
 }
 
-TEST(RingSum, AddsUpAnyNumberOfElements) {
+TEST(DirectSum, AddsUpAnyNumberOfElements) {
   const Communicator world = Communicator::world();
   const auto ranks = static_cast<std::size_t>(world.size());
   for (const std::size_t count :
@@ -47,7 +47,7 @@ TEST(RingSum, AddsUpAnyNumberOfElements) {
 }
 
 /// Values of which the order of adding decides the last bits.
-TEST(RingSum, GivesAllRanksTheSameBits) {
+TEST(DirectSum, GivesAllRanksTheSameBits) {
   const Communicator world = Communicator::world();
   std::vector<float> data(200'000);
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -64,7 +64,7 @@ TEST(RingSum, GivesAllRanksTheSameBits) {
 }
 
 /// Each rank waits in an order of its own, with other calls in between.
-TEST(RingSum, MayBeWaitedForInAnyOrder) {
+TEST(DirectSum, MayBeWaitedForInAnyOrder) {
   const Communicator world = Communicator::world();
   constexpr std::size_t kSums = 12;
   const auto first = static_cast<std::size_t>(world.rank()) * 5;
@@ -85,7 +85,7 @@ TEST(RingSum, MayBeWaitedForInAnyOrder) {
 }
 
 /// Each rank begins them at times of its own, and waits for those of high priority first.
-TEST(RingSum, AddsUpSumsOfSeveralPriorities) {
+TEST(DirectSum, AddsUpSumsOfSeveralPriorities) {
   const Communicator world = Communicator::world();
   constexpr std::size_t kSums = 9;
   std::vector<std::vector<float>> data;
@@ -102,17 +102,17 @@ TEST(RingSum, AddsUpSumsOfSeveralPriorities) {
   }
 }
 
-/// Stands for a sum: its steps left, its priority, and whether the neighbour has begun.
+/// Stands for a sum: its steps left, its priority, and what of it is on its way.
 struct Steps {
   int left;
   std::int64_t level;
-  bool met = true;
+  std::size_t bytes = std::size_t{4} << 20;
   std::int64_t priority() const { return level; }
-  bool has_met_neighbour() const { return met; }
+  std::size_t bytes_spreading() const { return bytes; }
   bool go_on() { return --left == 0; }
 };
 
-TEST(PriorityOrder, LetsTwoGoOnBeforeThoseOfLowerPriority) {
+TEST(PriorityOrder, LetsEightMebibytesGoOnBeforeThoseOfLowerPriority) {
   Steps low{9, 0}, middle{9, 1}, high{2, 5}, also_high{9, 5};
   std::vector<Steps*> sums;
   for (Steps* one : {&low, &high, &also_high, &middle}) add_by_priority(*one, sums);
@@ -136,15 +136,15 @@ TEST(PriorityOrder, LetsAllGoOnThatAreAlike) {
   EXPECT_TRUE(sums.empty());
 }
 
-TEST(PriorityOrder, DoesNotWaitForSumsThatANeighbourHasNotBegun) {
-  Steps low{2, 0}, first{9, 3, false}, second{9, 2, false}, third{9, 1};
+TEST(PriorityOrder, DoesNotWaitForSumsThatOthersHaveNotBegun) {
+  Steps low{2, 0}, first{9, 3, 0}, second{9, 2, 0}, third{9, 1};
   std::vector<Steps*> sums;
   for (Steps* one : {&low, &first, &second, &third}) add_by_priority(*one, sums);
   go_on_in_order(sums);
   EXPECT_EQ(low.left, 1);
 }
 
-TEST(RingSum, WaitsForASlowRank) {
+TEST(DirectSum, WaitsForASlowRank) {
   const Communicator world = Communicator::world();
   std::vector<float> data = values_of(world.rank(), 100'000);
   if (world.rank() == world.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -154,7 +154,7 @@ TEST(RingSum, WaitsForASlowRank) {
   expect_sums(data, world.size());
 }
 
-TEST(RingSum, GoesOnInsideGroupsAtTheSameTime) {
+TEST(DirectSum, GoesOnInsideGroupsAtTheSameTime) {
   const Communicator world = Communicator::world();
   const Communicator group = world.split(world.rank() % 2, world.rank());
   std::vector<float> mine = values_of(0, 50'000), all = values_of(world.rank(), 60'000);
@@ -168,16 +168,16 @@ TEST(RingSum, GoesOnInsideGroupsAtTheSameTime) {
   }
 }
 
-TEST(RingSum, SendsTheLeastBytes) {
-  EXPECT_EQ(RingSum::bytes_sent(1'000, 0, 1), 0u);
-  EXPECT_EQ(RingSum::bytes_sent(1'000, 1, 2), 4'000u);
+TEST(DirectSum, SendsTheLeastBytes) {
+  EXPECT_EQ(DirectSum::bytes_sent(1'000, 0, 1), 0u);
+  EXPECT_EQ(DirectSum::bytes_sent(1'000, 1, 2), 4'000u);
   std::size_t sent = 0;
-  for (int rank = 0; rank < 7; ++rank) sent += RingSum::bytes_sent(1'001, rank, 7);
+  for (int rank = 0; rank < 7; ++rank) sent += DirectSum::bytes_sent(1'001, rank, 7);
   EXPECT_EQ(sent, 2u * 6 * 1'001 * sizeof(float));
   const Communicator world = Communicator::world();
   std::vector<float> data(100'000);
   Pending pending = world.start_allreduce_sum(data);
-  const auto expected = RingSum::bytes_sent(data.size(), world.rank(), world.size());
+  const auto expected = DirectSum::bytes_sent(data.size(), world.rank(), world.size());
   EXPECT_EQ(pending.bytes_sent(), static_cast<std::int64_t>(expected));
 }
 
