@@ -7,16 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include "runner/base/clock.h"
@@ -43,7 +38,7 @@ struct Options {
   std::string output;
 };
 
-/// The gradients of a rank, and three ways to sum them over all. Each rank counts as a node.
+/// The gradients of a rank, and four ways to sum them over all. Each rank counts as a node.
 class Gradients {
  public:
   /// Collective. `world` outlives this.
@@ -59,13 +54,17 @@ class Gradients {
       floats += sizes_.back();
     }
     values_ = memory_->own_block(floats);
-    exchange_.emplace(world, node_, telemetry_, memory_->blocks_of_all());
+    for (const bool last_first : {false, true}) {
+      exchanges_.push_back(std::make_unique<parallel::GradientExchange>(
+          world, node_, telemetry_, memory_->blocks_of_all(),
+          parallel::GradientTravel{.late_update = last_first}));
+    }
   }
 
   std::size_t tensors() const { return sizes_.size(); }
   std::int64_t bytes() const { return std::ssize(values_) * std::int64_t{sizeof(float)}; }
   std::int64_t piece_bytes() const {
-    return exchange_->piece_floats() * std::int64_t{sizeof(float)};
+    return exchanges_.front()->piece_floats() * std::int64_t{sizeof(float)};
   }
   void fill() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -85,11 +84,9 @@ class Gradients {
     for (runner::Pending& one : pending) one.wait();
   }
   /// As training does: pieces of one size, whatever tensors they are of.
-  void sum_together() {
-    exchange_->begin();
-    exchange_->gradients_ready(std::ssize(values_));
-    exchange_->finish();
-  }
+  void sum_together() { sum_by(*exchanges_.front()); }
+  /// As training does by default: the last pieces overtake the others.
+  void sum_last_first() { sum_by(*exchanges_.back()); }
 
   /// The first float that is not the sum over the ranks; all of them are if it is the last's end.
   std::size_t first_wrong() const {
@@ -101,6 +98,11 @@ class Gradients {
   std::size_t floats() const { return values_.size(); }
 
  private:
+  void sum_by(parallel::GradientExchange& exchange) const {
+    exchange.begin();
+    exchange.gradients_ready(std::ssize(values_));
+    exchange.finish();
+  }
   template <class Use>
   void for_each_tensor(Use use) {
     std::span<float> left = values_;
@@ -117,16 +119,17 @@ class Gradients {
   const std::shared_ptr<nn::ParameterMemory> memory_;
   std::vector<std::int64_t> sizes_;
   std::span<float> values_;
-  std::optional<parallel::GradientExchange> exchange_;
+  std::vector<std::unique_ptr<parallel::GradientExchange>> exchanges_;
 };
 
 struct Way {
   const char* name;
   void (Gradients::*sum)();
 };
-constexpr std::array<Way, 3> kWays = {{{"tensors_one_by_one", &Gradients::sum_one_by_one},
+constexpr std::array<Way, 4> kWays = {{{"tensors_one_by_one", &Gradients::sum_one_by_one},
                                        {"tensors_at_once", &Gradients::sum_beside_each_other},
-                                       {"pieces", &Gradients::sum_together}}};
+                                       {"pieces", &Gradients::sum_together},
+                                       {"pieces_last_first", &Gradients::sum_last_first}}};
 
 /// Collective. Seconds of the slowest rank, by way and repetition; all ways take turns.
 std::array<std::vector<double>, kWays.size()> measure(Gradients& gradients,
@@ -189,8 +192,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app(
       "Times the sum of ResNet-50's gradients over all ranks, one of them on each node: tensor by "
-      "tensor with a blocking call each, a sum for each tensor all at once, and in pieces as "
-      "training does. Prints JSON.",
+      "tensor with a blocking call each, a sum for each tensor all at once, and in pieces, in "
+      "order and so that the last overtake the others as in training. Prints JSON.",
       "fusion_benchmark");
   app.add_option("--repetitions", options.repetitions, "timed sums of each kind")
       ->check(CLI::Range(1, 1000))
