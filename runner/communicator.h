@@ -33,6 +33,8 @@ class Pending {
   Pending& operator=(Pending&&) noexcept;
   ~Pending();  ///< waits, unless an exception is unwinding
   bool test();
+  /// As test(), but does not go on with sums: for one of many, after Communicator::go_on().
+  bool look();
   void wait();
   /// Whether the operation is still pending. Always false without other ranks.
   bool is_under_way() const noexcept { return state_ != nullptr; }
@@ -69,8 +71,8 @@ RankParts consecutive_parts(std::vector<std::int64_t> counts);
 /// The first `bytes` bytes, for each of `ranks` ranks.
 RankParts same_part(int ranks, std::int64_t bytes);
 
-/// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive(),
-/// send_text(), receive_text(), start_shift() and abort() is collective.
+/// A group of ranks. Every call but rank(), size(), activity(), account_to(), go_on(), send(),
+/// receive(), send_text(), receive_text(), start_shift() and abort() is collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
@@ -116,6 +118,9 @@ class Communicator {
   /// communicator (priority_order.h); every rank starts them before it waits for one of lower
   /// priority.
   Pending start_allreduce_sum(std::span<float> data, std::int64_t priority = 0) const;
+  /// Goes on with all sums of this job that are under way, as a test of any of them does. Not
+  /// collective.
+  void go_on() const;
   /// counts[r] elements from rank r, in rank order, on every rank.
   void allgather(std::span<const double> mine, std::span<double> all,
                  std::span<const int> counts) const;

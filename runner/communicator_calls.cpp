@@ -76,6 +76,19 @@ Pending::~Pending() {
   }
 }
 
+bool Pending::look() {
+  if (state_ == nullptr) return true;
+  Operation& operation = state_->operation;
+  if (!operation.is_done) {
+    const auto lock = state_->book->try_lock();
+    if (!lock) return false;
+    operation.look();
+    if (!operation.is_done) return false;
+  }
+  state_.reset();
+  return true;
+}
+
 bool Pending::test() {
   if (state_ == nullptr) return true;
   if (!state_->operation.is_done) {
@@ -239,6 +252,11 @@ Pending Communicator::start_allreduce_sum(std::span<float> data, std::int64_t pr
   });
   state_->book->go_on();
   return pending;
+}
+
+void Communicator::go_on() const {
+  // Without the lock, the progress thread goes on at this moment.
+  if (const auto lock = state_->book->try_lock()) state_->book->go_on();
 }
 
 void Communicator::send(std::span<const std::byte> data, int to) const {

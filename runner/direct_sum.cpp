@@ -63,8 +63,9 @@ void DirectSum::receive(std::span<float> to, int from) {
 
 void DirectSum::collect() {
   const std::size_t own = part(rank_).size();
-  arrived_.resize(own * static_cast<std::size_t>(ranks_ - 1));
-  std::span<float> left = arrived_;
+  const std::size_t floats = own * static_cast<std::size_t>(ranks_ - 1);
+  arrived_ = std::make_unique_for_overwrite<float[]>(floats);
+  std::span<float> left(arrived_.get(), floats);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
     receive(left.first(own), rank);
@@ -85,7 +86,7 @@ void DirectSum::add_up() {
     for (int rank = 0; rank < ranks_; ++rank) {
       const auto others = static_cast<std::size_t>(rank < rank_ ? rank : rank - 1);
       const float* const values =
-          (rank == rank_ ? own.data() : arrived_.data() + others * own.size()) + at;
+          (rank == rank_ ? own.data() : arrived_.get() + others * own.size()) + at;
       if (rank == 0) {
         std::copy_n(values, count, sum.data());
       } else {
@@ -94,7 +95,7 @@ void DirectSum::add_up() {
     }
     std::copy_n(sum.data(), count, own.data() + at);
   }
-  arrived_ = {};
+  arrived_.reset();
 }
 
 void DirectSum::spread() {

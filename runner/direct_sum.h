@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -51,7 +52,8 @@ class DirectSum {
   const std::int64_t priority_;
   Phase phase_;
   std::vector<MPI_Request> requests_;
-  std::vector<float> arrived_;  ///< the others' values of this rank's part, in the order of ranks
+  /// While collecting: the others' values of this rank's part, in the order of ranks.
+  std::unique_ptr<float[]> arrived_;
 };
 
 }  // namespace runner

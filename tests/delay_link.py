@@ -12,6 +12,7 @@ import ctypes
 import fcntl
 import os
 import select
+import signal
 import struct
 import sys
 import time
@@ -20,6 +21,8 @@ TUNSETIFF = 0x400454CA
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
 CLONE_NEWNET = 0x40000000
 LARGEST_FRAME = 1 << 16
+AT_ONCE = 64  # frames taken before those are delivered that are due
+PR_SET_PDEATHSIG = 1
 
 
 def open_tap(name):
@@ -44,7 +47,7 @@ class Direction:
 
     def take(self):
         """Takes what has come."""
-        while True:
+        for _ in range(AT_ONCE):
             try:
                 frame = os.read(self.source, LARGEST_FRAME)
             except OSError:  # nothing more, or the device is down
@@ -66,6 +69,7 @@ class Direction:
 
 def main():
     delay_s, inside, outside_process, outside = float(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with hosts.sh, however that ends
     first = open_tap(inside)
     enter_network_of(outside_process)
     second = open_tap(outside)

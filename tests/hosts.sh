@@ -158,6 +158,10 @@ case ${1-} in
     "$@"
     ;;
   *)
+    if [[ -n ${DELAY-} && ! $DELAY =~ ^[0-9]*\.?[0-9]+$ ]]; then
+      echo "hosts.sh: DELAY: expected seconds, got '$DELAY'" >&2
+      exit 2
+    fi
     if ! [[ ${1-} =~ ^[0-9]+$ && $1 -ge 1 && $1 -le 200 && $# -ge 3 ]]; then
       echo "hosts.sh: expected COUNT RATE COMMAND..., COUNT from 1 to 200" >&2
       exit 2

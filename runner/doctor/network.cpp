@@ -19,7 +19,7 @@ using runner::Communicator;
 using runner::Topology;
 
 constexpr std::int64_t kSmall = 8;
-/// Gradients are sent in pieces of at most 4 MiB.
+/// Gradients are usually sent in pieces of at most 4 MiB.
 constexpr std::int64_t kGradientPiece = std::int64_t{4} << 20;
 constexpr std::int64_t kMostSummed = std::int64_t{64} << 20;
 constexpr int kSmallMessageRepetitions = 50, kMessageRepetitions = 3;

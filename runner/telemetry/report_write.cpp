@@ -40,9 +40,10 @@ Json report_definitions() {
            "largest resident set of the process (VmHWM); under mpirun it counts "
            "shared-memory segments"},
           {"gradient_pieces",
-           "sizes of the pieces in which gradients travel between nodes that the first steps of "
-           "training tried: bytes, the shortest step with it on the slowest rank, and whether it "
-           "was kept; empty if there was no choice"},
+           "pieces in which gradients travel between nodes that the first steps of training tried: "
+           "bytes of each, whether later ones overtake earlier ones, the shortest step on the "
+           "slowest rank, and whether they were kept; empty if there was no choice or training "
+           "ended before"},
           {"scopes", "scopes entered, and layers and transfers that were traced"},
           {"scope_cost_s",
            "scopes times the measured cost of one, and what one costs more in a trace times the "

@@ -184,8 +184,10 @@ nlohmann::json Telemetry::to_json() const {
   }
   nlohmann::json pieces = nlohmann::json::array();
   for (const PieceTrial& trial : trials_) {
-    pieces.push_back(
-        {{"bytes", trial.bytes}, {"step_s", trial.step_s}, {"is_kept", trial.is_kept}});
+    pieces.push_back({{"bytes", trial.bytes},
+                      {"last_first", trial.last_first},
+                      {"step_s", trial.step_s},
+                      {"is_kept", trial.is_kept}});
   }
   return {{"wall_s", seconds_of(now - started_ns_)},
           {"subsystems_s", std::move(subsystems)},

@@ -99,11 +99,12 @@ class Histogram {
   std::int64_t count_ = 0, total_ns_ = 0, min_ns_ = 0, max_ns_ = 0;
 };
 
-/// A size of the pieces in which gradients travel between nodes, tried at the start of training.
+/// Pieces in which gradients travel between nodes, tried at the start of training.
 struct PieceTrial {
-  std::int64_t bytes = 0;
-  double step_s = 0;     ///< the shortest step with it, on the slowest rank
-  bool is_kept = false;  ///< for all later steps
+  std::int64_t bytes = 0;   ///< of each
+  bool last_first = false;  ///< whether later ones overtake earlier ones
+  double step_s = 0;        ///< the shortest step with it, on the slowest rank
+  bool is_kept = false;     ///< for all later steps
 };
 
 /// The account of one rank since construction or the last restart().
@@ -144,8 +145,8 @@ class Telemetry {
   double within_s(Subsystem outer, Subsystem inner) const;
   std::int64_t count(Counter counter) const;
   /// {"wall_s", "subsystems_s": {...}, "within_s": {outer: {inner: ...}}, "counters": {...},
-  /// "step_s": {histogram}, "scopes", "scope_cost_s", "gradient_pieces": [{"bytes", "step_s",
-  /// "is_kept"}]}
+  /// "step_s": {histogram}, "scopes", "scope_cost_s", "gradient_pieces": [{"bytes",
+  /// "last_first", "step_s", "is_kept"}]}
   nlohmann::json to_json() const;
   /// Of the traced steps, counted from 1, the one that goes on; 0: none does.
   std::int64_t traced_step() const { return is_in_traced_step() ? trace_->traced_steps() : 0; }

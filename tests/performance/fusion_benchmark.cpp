@@ -64,7 +64,7 @@ class Gradients {
   std::size_t tensors() const { return sizes_.size(); }
   std::int64_t bytes() const { return std::ssize(values_) * std::int64_t{sizeof(float)}; }
   std::int64_t piece_bytes() const {
-    return exchanges_.front()->piece_floats() * std::int64_t{sizeof(float)};
+    return exchanges_.front()->cut().floats * std::int64_t{sizeof(float)};
   }
   void fill() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -200,8 +200,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--output", options.output, "write the JSON to this file, too");
   app.footer(
-      "Example, on two hosts of this machine whose links delay packets by 1 ms:\n"
-      "  DELAY=1ms tests/hosts.sh 2 unlimited mpirun -n 2 --host host1:1,host2:1 "
+      "Example, on two hosts of this machine, from one to the other of which packets take 1 ms:\n"
+      "  DELAY=0.0005 tests/hosts.sh 2 unlimited mpirun -n 2 --host host1:1,host2:1 "
       "fusion_benchmark");
   try {
     app.parse(argc, argv);

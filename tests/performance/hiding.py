@@ -30,7 +30,7 @@ from run_check import call
 
 CLASSES = 8
 # Steps before the traced ones: in the first ones training tries sizes of pieces, of which the last traced one must not be.
-FIRST_STEPS = 16
+FIRST_STEPS = 20
 SETTINGS = ("hosts", "rate", "steps", "threads", "images", "clicks", "volume", "progress", "piece_kib")
 REACHED = {"quality": 0.0001}
 
@@ -38,7 +38,7 @@ REACHED = {"quality": 0.0001}
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "1gbit")
-    parser.add_argument("--steps", type=whole_number(4), default=8, help="that are traced, after 16 others")
+    parser.add_argument("--steps", type=whole_number(4), default=8, help="that are traced, after 20 others")
     parser.add_argument("--images", type=whole_number(8), default=256, help="of a step of ResNet-50, 32 x 32 pixels")
     parser.add_argument("--clicks", type=whole_number(64), default=8192, help="samples of a step of DLRM")
     parser.add_argument("--volume", type=int, choices=(32, 64, 128), default=64, help="voxels of CosmoFlow, each side")

@@ -63,6 +63,30 @@ TEST(DirectSum, GivesAllRanksTheSameBits) {
   EXPECT_EQ(std::memcmp(data.data(), again.data(), data.size() * sizeof(float)), 0);
 }
 
+/// As one rank would add them up, however they are cut into sums.
+TEST(DirectSum, AddsInTheOrderOfRanksWhateverIsSummedTogether) {
+  const Communicator world = Communicator::world();
+  constexpr std::size_t kFloats = 20'011;
+  const auto value_of = [](int rank, std::size_t i) {
+    return 1.0F / static_cast<float>(3 + i % 977 + static_cast<std::size_t>(rank) * 13);
+  };
+  for (const std::size_t cut : {kFloats, std::size_t{5'003}, std::size_t{1'000}}) {
+    std::vector<float> data(kFloats);
+    for (std::size_t i = 0; i < kFloats; ++i) data[i] = value_of(world.rank(), i);
+    std::vector<Pending> pending;
+    for (std::size_t at = 0; at < kFloats; at += cut) {
+      pending.push_back(
+          world.start_allreduce_sum(std::span(data).subspan(at, std::min(cut, kFloats - at))));
+    }
+    for (Pending& one : pending) one.wait();
+    for (std::size_t i = 0; i < kFloats; ++i) {
+      float expected = value_of(0, i);
+      for (int rank = 1; rank < world.size(); ++rank) expected += value_of(rank, i);
+      ASSERT_EQ(data[i], expected) << i << " in sums of " << cut;
+    }
+  }
+}
+
 /// Each rank waits in an order of its own, with other calls in between.
 TEST(DirectSum, MayBeWaitedForInAnyOrder) {
   const Communicator world = Communicator::world();
@@ -94,7 +118,8 @@ TEST(DirectSum, AddsUpSumsOfSeveralPriorities) {
   for (std::size_t i = 0; i < kSums; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(world.rank() * 2));
     pending.push_back(world.start_allreduce_sum(data[i], static_cast<std::int64_t>(i / 2)));
-    for (Pending& begun : pending) begun.test();
+    world.go_on();
+    for (Pending& begun : pending) begun.look();
   }
   for (std::size_t i = kSums; i-- > 0;) {
     pending[i].wait();

@@ -189,8 +189,8 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   late_update_ = std::make_unique<LateUpdate>(executor_->parameters(), *memory_,
                                               *gradient_exchange_, telemetry);
   if (!config.gradients.tries_pieces) return;
-  std::vector<std::int64_t> sizes = gradient_exchange_->sizes_to_try();
-  if (sizes.size() > 1) trials_.emplace(std::move(sizes));
+  std::vector<PieceCut> cuts = gradient_exchange_->cuts_to_try();
+  if (cuts.size() > 1) trials_.emplace(std::move(cuts));
 }
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
@@ -232,7 +232,7 @@ void DataParallel::forward(nn::PassListener* listener) {
 void DataParallel::backward(std::int64_t pass, nn::PassListener* listener) {
   if (pass == 0) {
     late_update_->finish();  // nothing is left unless some weights have no part in the pass
-    if (trials_) try_piece();
+    if (trials_) try_cut();
     gradient_exchange_->begin();
   }
   // Gradients are final only in the last pass.
@@ -246,28 +246,28 @@ void DataParallel::backward(std::int64_t pass, nn::PassListener* listener) {
   if (last) gradient_exchange_->close();
 }
 
-void DataParallel::try_piece() {
+void DataParallel::try_cut() {
   // A late update, which is part of the step before, has just ended.
   const std::int64_t now = telemetry_.now_ns();
   if (trial_begin_) trials_->step_took(static_cast<double>(now - *trial_begin_) * 1e-9);
   trial_begin_ = now;
-  std::int64_t size = 0;
+  PieceCut next;
   if (trials_->is_over()) {
     std::vector<double> seconds = trials_->seconds();
     for (double& of_slowest : seconds) of_slowest = world_.allreduce_max(of_slowest);
-    const std::vector<std::int64_t>& sizes = trials_->sizes();
+    const std::vector<PieceCut>& cuts = trials_->cuts();
     const std::size_t best = PieceTrials::best(seconds);
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      telemetry_.tell_trial(
-          {sizes[i] * static_cast<std::int64_t>(sizeof(float)), seconds[i], i == best});
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      telemetry_.tell_trial({cuts[i].floats * static_cast<std::int64_t>(sizeof(float)),
+                             cuts[i].last_first, seconds[i], i == best});
     }
-    size = sizes[best];
+    next = cuts[best];
     trials_.reset();
   } else {
-    size = trials_->size();
+    next = trials_->cut();
   }
-  if (size == gradient_exchange_->piece_floats()) return;
-  gradient_exchange_->set_piece(size);
+  if (next == gradient_exchange_->cut()) return;
+  gradient_exchange_->set_cut(next);
   late_update_->regroup();
 }
 

@@ -19,7 +19,6 @@
 #include "workloads/parallel/late_update.h"
 #include "workloads/parallel/model.h"
 #include "workloads/parallel/node_memory.h"
-#include "workloads/parallel/piece_trials.h"
 #include "workloads/parallel/statistics_exchange.h"
 
 namespace parallel {
@@ -126,9 +125,9 @@ class DataParallel final : public Model {
 
  private:
   nn::ReplicaPlace place() const;
-  /// Collective. As a step's backward pass begins: sets the size of pieces that it tries, or the
+  /// Collective. As a step's backward pass begins: sets the cut into pieces that it tries, or the
   /// best one, after the last trial.
-  void try_piece();
+  void try_cut();
   const runner::Communicator& world_;
   const runner::Communicator& node_;
   telemetry::Telemetry& telemetry_;

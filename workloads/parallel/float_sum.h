@@ -29,8 +29,9 @@ class FloatSums final : public PieceSums {
     transfers_[piece].add(name_, ranks_.start_allreduce_sum(pieces_[piece], priority));
   }
   bool test() override {
+    ranks_.go_on();
     bool is_done = true;
-    for (Transfer& transfer : transfers_) is_done = transfer.test() && is_done;
+    for (Transfer& transfer : transfers_) is_done = transfer.look() && is_done;
     return is_done;
   }
   bool is_done(std::size_t piece) const override { return !transfers_[piece].is_under_way(); }

@@ -13,7 +13,6 @@
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/float_sum.h"
 #include "workloads/parallel/narrow_sum.h"
-#include "workloads/parallel/piece_trials.h"
 #include "workloads/parallel/sparse_sum.h"
 
 namespace parallel {
@@ -38,8 +37,14 @@ constexpr const char* kWeightsBetweenNodes = "weights between nodes";
 /// Floats added up at a time, which fit the L1 cache.
 constexpr std::int64_t kBlock = 2048;
 
-/// sharers: nodes that divide a piece, each of which gets as many cells.
-std::int64_t choose_piece(std::int64_t floats, int owners, int sharers) {
+/// configured: floats of a piece, or 0. sharers: nodes that divide a piece, each of which gets as
+/// many cells.
+std::int64_t choose_piece(std::int64_t floats, std::int64_t configured, int owners, int sharers) {
+  if (configured > 0) {
+    const std::int64_t least = base::ceil_div(floats, GradientExchange::kMostPieces * owners);
+    if (sharers == 1 && least <= configured) return configured;
+    return base::round_up(std::max(configured, least), sharers * nn::kUpdateCell);
+  }
   const std::int64_t pieces = kPiecesOfOwner * owners;
   const std::int64_t even = base::ceil_div(floats, pieces);
   constexpr std::int64_t kMostCells = GradientExchange::kLargestPieceFloats / nn::kUpdateCell;
@@ -76,15 +81,14 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       travel_(travel),
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
+      last_first_(travel.late_update),
       node_rank_(node.rank()),
       nodes_(count_nodes(world, node)),
       // The same number on every node, so that each owner has a counterpart on every other node.
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
   node_index_ = index_of(node, world);
   is_divided_ = travel.divided_update && is_between_nodes();
-  piece_floats_ = travel.piece_floats > 0
-                      ? travel.piece_floats
-                      : choose_piece(floats_, owners_, is_divided_ ? nodes_ : 1);
+  piece_floats_ = choose_piece(floats_, travel.piece_floats, owners_, is_divided_ ? nodes_ : 1);
   // By nodes, so that all owners of a node have the same rank among their counterparts.
   across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, node_index_));
   static_assert(Progress::is_always_lock_free, "other processes see it");
@@ -122,19 +126,23 @@ int GradientExchange::rank_of(std::int64_t offset) const {
 void GradientExchange::make_float_sums() {
   sums_ = std::make_unique<FloatSums>(*across_,
                                       own_pieces(gradients_[static_cast<std::size_t>(node_rank_)]),
-                                      travel_.late_update, telemetry_, kBetweenNodes);
+                                      last_first_, telemetry_, kBetweenNodes);
 }
 
-std::vector<std::int64_t> GradientExchange::sizes_to_try() const {
-  if (!is_between_nodes() || is_divided_ || !travel_.is_exact()) return {piece_floats_};
-  return PieceTrials::sizes_around(piece_floats_, floats_, owners_);
+std::vector<PieceCut> GradientExchange::cuts_to_try() const {
+  if (!is_between_nodes() || is_divided_ || !travel_.is_exact()) return {cut()};
+  return PieceTrials::cuts_around(cut(), floats_, owners_, nodes_);
 }
 
-void GradientExchange::set_piece(std::int64_t floats) {
+void GradientExchange::set_cut(const PieceCut& cut) {
   if (is_divided_ || !travel_.is_exact()) {
-    throw base::Error(base::ExitCode::kInternal, "set_piece: owners keep what pieces leave");
+    throw base::Error(base::ExitCode::kInternal, "set_cut: owners keep what pieces leave");
   }
-  piece_floats_ = floats;
+  if (cut.floats <= 0 || cut.floats % nn::kUpdateCell != 0) {
+    throw base::Error(base::ExitCode::kInternal, "set_cut: pieces must be whole cells");
+  }
+  piece_floats_ = cut.floats;
+  last_first_ = cut.last_first;
   if (sums_) make_float_sums();
 }
 

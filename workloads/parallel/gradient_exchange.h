@@ -16,6 +16,7 @@
 #include "workloads/nn/executor/executor.h"
 #include "workloads/parallel/gradient_travel.h"
 #include "workloads/parallel/piece_sums.h"
+#include "workloads/parallel/piece_trials.h"
 #include "workloads/parallel/shard_sum.h"
 
 namespace parallel {
@@ -34,7 +35,9 @@ namespace parallel {
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
  public:
-  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< 4 MiB
+  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< usual: 4 MiB
+  /// Of each owner, whatever is configured: every look at messages looks at all pieces.
+  static constexpr std::int64_t kMostPieces = 1000;
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. instruction_set: that rounds values. With
   /// travel.late_update, pieces that are final later overtake others, if they travel as floats.
@@ -42,12 +45,12 @@ class GradientExchange final : public nn::PassListener {
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
                    const GradientTravel& travel = {},
                    base::InstructionSet instruction_set = base::InstructionSet::kBaseline);
-  /// Changes the size of pieces, to the same on all ranks, before begin(), while nothing travels.
-  /// Only of floats whose sums all nodes get: the sums keep their bits.
-  void set_piece(std::int64_t floats);
-  std::int64_t piece_floats() const { return piece_floats_; }
-  /// The sizes that PieceTrials should try; a single one if set_piece() must not be called.
-  std::vector<std::int64_t> sizes_to_try() const;
+  /// Changes the pieces, to the same on all ranks, before begin(), while nothing travels. Only of
+  /// floats whose sums all nodes get: the sums keep their bits.
+  void set_cut(const PieceCut& cut);
+  PieceCut cut() const { return {piece_floats_, last_first_}; }
+  /// What PieceTrials should try; a single one if set_cut() must not be called.
+  std::vector<PieceCut> cuts_to_try() const;
   void begin();
   void gradients_ready(std::int64_t floats) override;
   /// Collective. Adds up what is left within the node, so that all pieces travel. Other ranks of
@@ -135,6 +138,7 @@ class GradientExchange final : public nn::PassListener {
   const GradientTravel travel_;
   std::vector<std::span<float>> gradients_;
   std::int64_t floats_, piece_floats_ = 0;
+  bool last_first_;
   int node_rank_, nodes_;
   int node_index_ = 0;
   bool is_divided_ = false;

@@ -33,8 +33,8 @@ struct GradientTravel {
   /// needed first overtakes the rest.
   bool late_update = true;
   std::int64_t piece_floats = 0;  ///< sent at a time; whole cells (nn::kUpdateCell), or 0: a choice
-  /// With kF32: whether the first steps of training try several sizes of pieces (PieceTrials),
-  /// unless nodes divide updates.
+  /// With kF32: whether the first steps of training try several cuts into pieces (PieceTrials),
+  /// unless nodes divide updates. Of the replicas that a rank trains only one may.
   bool tries_pieces = false;
 
   bool is_exact() const { return payload == GradientPayload::kF32; }

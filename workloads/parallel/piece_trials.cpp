@@ -1,4 +1,4 @@
-// Turns of sizes, and the choice among them.
+// Turns of cuts, and the choice among them.
 #include "workloads/parallel/piece_trials.h"
 
 #include <algorithm>
@@ -9,17 +9,19 @@
 
 namespace parallel {
 
-PieceTrials::PieceTrials(std::vector<std::int64_t> sizes)
-    : sizes_(std::move(sizes)), seconds_(sizes_.size(), std::numeric_limits<double>::infinity()) {}
+PieceTrials::PieceTrials(std::vector<PieceCut> cuts)
+    : cuts_(std::move(cuts)), seconds_(cuts_.size(), std::numeric_limits<double>::infinity()) {}
 
-std::vector<std::int64_t> PieceTrials::sizes_around(std::int64_t usual, std::int64_t floats,
-                                                    int owners) {
+std::vector<PieceCut> PieceTrials::cuts_around(const PieceCut& usual, std::int64_t floats,
+                                               int owners, int nodes) {
   constexpr std::int64_t kStep = 4;
-  std::vector<std::int64_t> sizes = {usual};
-  const std::int64_t smaller = usual / kStep / nn::kUpdateCell * nn::kUpdateCell;
-  if (smaller > 0) sizes.push_back(smaller);
-  if (kStep * usual * owners <= floats / 2) sizes.push_back(kStep * usual);
-  return sizes;
+  std::vector<PieceCut> cuts = {usual};
+  const std::int64_t smaller = usual.floats / kStep / nn::kUpdateCell * nn::kUpdateCell;
+  if (smaller >= nodes * nn::kUpdateCell) cuts.push_back({smaller, usual.last_first});
+  const std::int64_t larger = kStep * usual.floats;
+  if (larger * (2 * owners - 1) < floats) cuts.push_back({larger, usual.last_first});
+  if (usual.last_first) cuts.push_back({usual.floats, false});
+  return cuts;
 }
 
 void PieceTrials::step_took(double seconds) {

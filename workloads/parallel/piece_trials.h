@@ -1,4 +1,4 @@
-// Finds the size of pieces of gradients with which training steps are shortest.
+// Finds the pieces of gradients with which training steps are shortest.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +8,41 @@
 
 namespace parallel {
 
-/// Tries sizes in turns, a step of training with each: what a size costs depends on how often ranks
+/// How a block of gradients is cut, and what of it goes first.
+struct PieceCut {
+  std::int64_t floats = 0;  ///< of a piece
+  bool last_first = false;  ///< whether later pieces overtake earlier ones
+  bool operator==(const PieceCut&) const = default;
+};
+
+/// Tries cuts in turns, a step of training with each: what a cut costs depends on how often ranks
 /// look after messages, and on what else is on the links, so it cannot be foretold from a link's
 /// rates. The first two steps, in which memory and connections are new, do not count.
 class PieceTrials {
  public:
-  /// sizes: one or more; the first stays unless another is clearly better.
-  explicit PieceTrials(std::vector<std::int64_t> sizes);
-  /// The sizes to try, in floats: `usual`, then a quarter and four times as much, whole cells
-  /// (nn::kUpdateCell), and so that each of `owners` gets two of the `floats` or more.
-  static std::vector<std::int64_t> sizes_around(std::int64_t usual, std::int64_t floats,
-                                                int owners);
+  /// cuts: one or more; the first stays unless another is clearly better.
+  explicit PieceTrials(std::vector<PieceCut> cuts);
+  /// The cuts to try: `usual`; pieces of a quarter, which have a cell (nn::kUpdateCell) for each of
+  /// `nodes`, and of four times its size, of which each of `owners` gets two of the `floats`; and,
+  /// if pieces overtake others, `usual` in order.
+  static std::vector<PieceCut> cuts_around(const PieceCut& usual, std::int64_t floats, int owners,
+                                           int nodes);
 
-  bool is_over() const { return steps_ == kNewSteps + kTurns * sizes_.size(); }
+  bool is_over() const { return steps_ == kNewSteps + kTurns * cuts_.size(); }
   /// For the next step, while it is not over.
-  std::int64_t size() const { return sizes_[turn()]; }
-  /// The step with size() took so many seconds.
+  const PieceCut& cut() const { return cuts_[turn()]; }
+  /// The step with cut() took so many seconds.
   void step_took(double seconds);
-  const std::vector<std::int64_t>& sizes() const { return sizes_; }
-  /// Of each size, the shortest step: others may have waited for data or an evaluation.
+  const std::vector<PieceCut>& cuts() const { return cuts_; }
+  /// Of each cut, the shortest step: others may have waited for data or an evaluation.
   const std::vector<double>& seconds() const { return seconds_; }
-  /// The index of the best size if steps take `seconds`. Another than the first must save 3 %.
+  /// The index of the best cut if steps take `seconds`. Another than the first must save 3 %.
   static std::size_t best(std::span<const double> seconds);
 
  private:
   static constexpr std::size_t kNewSteps = 2, kTurns = 4;
-  std::size_t turn() const { return steps_ < kNewSteps ? 0 : (steps_ - kNewSteps) % sizes_.size(); }
-  const std::vector<std::int64_t> sizes_;
+  std::size_t turn() const { return steps_ < kNewSteps ? 0 : (steps_ - kNewSteps) % cuts_.size(); }
+  const std::vector<PieceCut> cuts_;
   std::vector<double> seconds_;
   std::size_t steps_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/state.h"
 #include "workloads/parallel/divided_state.h"
@@ -90,13 +91,16 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   const std::int64_t nodes = place.ranks / place.node_ranks;
   if (nodes <= 1) return;
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t summed = gradient_bytes / place.node_ranks, floats = summed / kFloat;
+  const std::int64_t largest = std::max(GradientExchange::kLargestPieceFloats, travel.piece_floats);
+  // Large pieces may leave some ranks of a node without any.
+  const std::int64_t summed = std::min(
+      gradient_bytes, std::max(gradient_bytes / place.node_ranks, travel.piece_floats * kFloat));
+  const std::int64_t floats = summed / kFloat;
   if (travel.keeps_rest()) rank["gradients that were left out"] = summed;
   std::int64_t& sums = rank["sums between nodes"];
   if (travel.divided_update) {
     // What arrives for the own shards of pieces under way, and the own shards of a gather.
-    const std::int64_t piece =
-        std::max(GradientExchange::kLargestPieceFloats, nodes * nn::kUpdateCell) * kFloat;
+    const std::int64_t piece = base::round_up(largest, nodes * nn::kUpdateCell) * kFloat;
     sums = std::min(summed, static_cast<std::int64_t>(kShardsAtOnce) * piece);
   } else if (travel.is_exact()) {
     // What others send of the node's own parts (runner::DirectSum).
@@ -104,7 +108,7 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   } else if (travel.payload == GradientPayload::kTopK) {
     // Values sent and received, and what the search of a piece keeps of it: magnitudes and places.
     sums = (1 + nodes) * top_k_of(travel.density, floats) * kSparseValueBytes +
-           3 * std::min(summed, 4 * GradientExchange::kLargestPieceFloats);
+           3 * std::min(summed, 4 * largest);
   } else {
     sums = 2 * narrow_bytes(travel.payload, floats) * (nodes - 1) / nodes;  // sent and received
   }

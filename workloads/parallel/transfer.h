@@ -33,18 +33,9 @@ class Transfer {
   telemetry::Telemetry& telemetry() const { return telemetry_; }
   bool is_under_way() const { return !requests_.empty(); }
   /// Tests every request, so that all make progress; returns whether nothing is under way.
-  bool test() {
-    bool done = true;
-    for (Request& request : requests_) {
-      if (request.pending.test()) {
-        end(request);
-      } else {
-        done = false;
-      }
-    }
-    if (done) requests_.clear();
-    return done;
-  }
+  bool test() { return are_done(&runner::Pending::test); }
+  /// The same without progress of sums, after Communicator::go_on().
+  bool look() { return are_done(&runner::Pending::look); }
   /// Waits for one request, numbered from 0 in the order of add().
   void wait(std::size_t request) {
     if (request < requests_.size()) wait(requests_[request]);
@@ -60,6 +51,18 @@ class Transfer {
     telemetry::TracedTransfer traced;
     bool is_under_way = false;
   };
+  bool are_done(bool (runner::Pending::*find_out)()) {
+    bool done = true;
+    for (Request& request : requests_) {
+      if ((request.pending.*find_out)()) {
+        end(request);
+      } else {
+        done = false;
+      }
+    }
+    if (done) requests_.clear();
+    return done;
+  }
   void wait(Request& request) {
     request.pending.wait();
     end(request);

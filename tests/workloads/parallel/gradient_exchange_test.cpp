@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "runner/base/clock.h"
+#include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "runner/telemetry/telemetry.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/node_memory.h"
 #include "workloads/parallel/nodes.h"
 
@@ -180,10 +182,10 @@ TEST_P(Nodes, SumTheSameBitsInPiecesOfAnySize) {
   parallel::NodeMemory memory(node);
   const std::span<float> gradients = memory.own_block(kFloats);
   parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), {});
-  const std::int64_t usual = exchange.piece_floats();
+  const std::int64_t usual = exchange.cut().floats;
   std::vector<float> expected;
   for (const std::int64_t piece : {usual, std::int64_t{4096}, std::int64_t{40'960}, usual}) {
-    exchange.set_piece(piece);
+    exchange.set_cut({piece, piece != 4096});
     EXPECT_EQ(exchange.round_floats() % piece, 0);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const std::size_t mixed = i % 977 + static_cast<std::size_t>(world.rank()) * 13;
@@ -200,7 +202,42 @@ TEST_P(Nodes, SumTheSameBitsInPiecesOfAnySize) {
   }
 }
 
-TEST_P(Nodes, TrySizesOfPiecesOnlyOfFloatsThatAllNodesSum) {
+TEST_P(Nodes, GiveEachNodeAsMuchOfDividedPiecesOfAnySize) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator node = nodes_of(world);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  parallel::NodeMemory memory(node);
+  memory.own_block(32 * 8 * nn::kUpdateCell);
+  const parallel::GradientExchange exchange(
+      world, node, telemetry, memory.blocks_of_all(),
+      {.divided_update = true, .piece_floats = nn::kUpdateCell});
+  if (!exchange.divides_updates()) return;
+  std::int64_t here = 0;
+  for (std::int64_t cell = 0; cell < 32 * 8; ++cell) {
+    here += exchange.is_here(cell * nn::kUpdateCell) ? 1 : 0;
+  }
+  // The last piece may be shorter.
+  EXPECT_NEAR(static_cast<double>(here), 32.0 * 8.0 / exchange.nodes(), 1.0);
+}
+
+TEST_P(Nodes, KeepPiecesThatOwnersKeepSomethingOf) {
+  const runner::Communicator world = runner::Communicator::world();
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const runner::Communicator node = nodes_of(world);
+  parallel::NodeMemory memory(node);
+  memory.own_block(100'000);
+  parallel::GradientExchange narrow(world, node, telemetry, memory.blocks_of_all(),
+                                    {.payload = parallel::GradientPayload::kInt8});
+  EXPECT_THROW(narrow.set_cut({nn::kUpdateCell, true}), base::Error);
+  parallel::GradientExchange exact(world, node, telemetry, memory.blocks_of_all(), {});
+  for (const std::int64_t floats : {std::int64_t{0}, nn::kUpdateCell + 1}) {
+    EXPECT_THROW(exact.set_cut({floats, true}), base::Error);
+  }
+}
+
+TEST_P(Nodes, TryPiecesOnlyOfFloatsThatAllNodesSum) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator node = nodes_of(world);
   const base::SystemClock clock;
@@ -214,8 +251,8 @@ TEST_P(Nodes, TrySizesOfPiecesOnlyOfFloatsThatAllNodesSum) {
                                               travel);
     const bool is_tried =
         exchange.is_between_nodes() && travel.is_exact() && !travel.divided_update;
-    EXPECT_EQ(exchange.sizes_to_try().size() > 1, is_tried);
-    EXPECT_EQ(exchange.sizes_to_try().front(), exchange.piece_floats());
+    EXPECT_EQ(exchange.cuts_to_try().size() > 1, is_tried);
+    EXPECT_EQ(exchange.cuts_to_try().front(), exchange.cut());
   }
 }
 

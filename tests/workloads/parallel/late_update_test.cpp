@@ -108,12 +108,12 @@ TEST_P(Nodes, GiveTheSameBitsWhenNodesDivideUpdates) {
   }
 }
 
-/// The first steps try pieces of two sizes or more.
-TEST_P(Nodes, GiveTheSameBitsWhileTheyTrySizesOfPieces) {
+/// The first steps try pieces of two sizes or more, and in order.
+TEST_P(Nodes, GiveTheSameBitsWhileTheyTryPieces) {
   const runner::Communicator world = runner::Communicator::world();
   const auto trying = trial(world, nodes_of(world), kKinds[1], 1, {.tries_pieces = true});
   const auto whole = trial(world, nodes_of(world), kKinds[1], 1, {});
-  constexpr int kSteps = 16;
+  constexpr int kSteps = 20;
   for (int step = 0; step < kSteps; ++step) {
     trying->begin_step(0.01);
     whole->begin_step(0.01);

@@ -15,26 +15,34 @@ using testing::ElementsAre;
 
 constexpr std::int64_t kCell = nn::kUpdateCell;
 
-TEST(PieceTrials, TriesLessAndMoreWhereThatIsPossible) {
-  EXPECT_THAT(PieceTrials::sizes_around(16 * kCell, 1000 * kCell, 1),
-              ElementsAre(16 * kCell, 4 * kCell, 64 * kCell));
-  EXPECT_THAT(PieceTrials::sizes_around(6 * kCell, 48 * kCell, 1),
-              ElementsAre(6 * kCell, kCell, 24 * kCell));
-  EXPECT_THAT(PieceTrials::sizes_around(6 * kCell, 48 * kCell, 2), ElementsAre(6 * kCell, kCell))
-      << "each has two pieces or more";
-  EXPECT_THAT(PieceTrials::sizes_around(3 * kCell, 10 * kCell, 1), ElementsAre(3 * kCell));
+TEST(PieceTrials, TriesLessAndMoreWhereThatIsPossibleAndInOrder) {
+  EXPECT_THAT(PieceTrials::cuts_around({16 * kCell, false}, 1000 * kCell, 1, 4),
+              ElementsAre(PieceCut{16 * kCell, false}, PieceCut{4 * kCell, false},
+                          PieceCut{64 * kCell, false}));
+  EXPECT_THAT(PieceTrials::cuts_around({16 * kCell, false}, 1000 * kCell, 1, 5),
+              ElementsAre(PieceCut{16 * kCell, false}, PieceCut{64 * kCell, false}))
+      << "a node has a cell of each piece or more";
+  EXPECT_THAT(PieceTrials::cuts_around({13 * kCell, true}, 100 * kCell, 1, 2),
+              ElementsAre(PieceCut{13 * kCell, true}, PieceCut{3 * kCell, true},
+                          PieceCut{52 * kCell, true}, PieceCut{13 * kCell, false}));
+  EXPECT_THAT(PieceTrials::cuts_around({13 * kCell, false}, 156 * kCell, 2, 4),
+              ElementsAre(PieceCut{13 * kCell, false}))
+      << "each owner has two pieces or more";
+  EXPECT_THAT(PieceTrials::cuts_around({13 * kCell, false}, 157 * kCell, 2, 4),
+              ElementsAre(PieceCut{13 * kCell, false}, PieceCut{52 * kCell, false}));
 }
 
 /// The fourth step of each, the shortest, counts; the first two of all do not.
 TEST(PieceTrials, TakesTheShortestStepOfEachInTurns) {
-  PieceTrials trials({10, 20, 30});
+  PieceTrials trials({{10, true}, {20, true}, {10, false}});
   std::vector<std::int64_t> tried;
   for (int step = 0; !trials.is_over(); ++step) {
-    tried.push_back(trials.size());
-    trials.step_took(step < 2 ? 0.1 : static_cast<double>(trials.size()) + 20.0 - step);
+    const PieceCut& cut = trials.cut();
+    tried.push_back(cut.last_first ? cut.floats : -cut.floats);
+    trials.step_took(step < 2 ? 0.1 : static_cast<double>(tried.back()) + 40.0 - step);
   }
-  EXPECT_THAT(tried, ElementsAre(10, 10, 10, 20, 30, 10, 20, 30, 10, 20, 30, 10, 20, 30));
-  EXPECT_THAT(trials.seconds(), ElementsAre(19.0, 28.0, 37.0));
+  EXPECT_THAT(tried, ElementsAre(10, 10, 10, 20, -10, 10, 20, -10, 10, 20, -10, 10, 20, -10));
+  EXPECT_THAT(trials.seconds(), ElementsAre(39.0, 48.0, 17.0));
 }
 
 TEST(PieceTrials, KeepsTheFirstUnlessAnotherIsClearlyBetter) {

@@ -109,7 +109,7 @@ TEST_F(Shards, AreGatheredFromTheRanksThatHaveThem) {
 }
 
 /// Together those of a whole sum: 2 (ranks - 1) / ranks of the piece.
-TEST_F(Shards, SendTheBytesOfARing) {
+TEST_F(Shards, SendTheBytesOfAWholeSum) {
   const std::size_t floats = static_cast<std::size_t>(world_.size()) * 3 * nn::kUpdateCell;
   std::vector<float> data(floats, 1.0F);
   ShardSums sums(world_, {data}, telemetry_, "test");
