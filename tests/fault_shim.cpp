@@ -12,7 +12,7 @@
 //   tick     SIGKILL at the n-th reading of the clock: any moment of the run
 //   told     SIGTERM when the n-th file *.part.* or in such a folder is opened: staging writes them
 //   finalize SIGSTOP before MPI_Finalize
-//   sum      the n-th MPI_Isend of floats damages the first of them
+//   sum      the n-th MPI_Isend, which must be of floats, damages the first of them
 //   stuck    from the n-th MPI_Testall on, no operation is complete
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with only this many bytes free.
@@ -298,7 +298,7 @@ int MPI_Finalize() {
 int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   static const auto real = next<decltype(&MPI_Isend)>("MPI_Isend");
-  if (wants("sum") && type == MPI_FLOAT && ++sums == plan().at) {
+  if (wants("sum") && ++sums == plan().at) {
     static_cast<float*>(const_cast<void*>(from))[0] += 7.0F;
   }
   return real(from, count, type, to, tag, comm, request);
