@@ -1,4 +1,5 @@
-"""With the same weights, the program's outputs equal those of torchvision's resnet50 on JPEG files.
+"""With the same weights, the program's outputs equal those of torchvision's resnet50 on JPEG files, and of the same
+with the strides of v1.
 
 Random weights with random batch-norm statistics and nonzero last gammas are passed to `trainmark evaluate` in an HDF5
 file. The bound on max |a - b| / max |b| is 1e-4. A second run with a mirrored kernel must exceed it. The images are
@@ -54,15 +55,15 @@ def error(program, folder, config, state, expected, labels):
     return peer.largest_difference(ours, expected)
 
 
-def compare(program, folder, images, classes, style):
+def compare(program, folder, images, classes, style, version):
     size = STYLES[style]
-    model = reference.random_model(classes).eval()
+    model = reference.random_model(classes, version=version).eval()
     expected, labels = reference.expected_outputs(model, images, style, size)
     config = peer.write_config(f"{folder}/{style}.json", {
         "workload": "resnet50",
         "epochs": 1,
         "dataset": {"train": images, "validation": images, "preprocess": style},
-        "model": {"image_size": size, "classes": classes, "padding": "torchvision"},
+        "model": {"image_size": size, "classes": classes, "padding": "torchvision", "version": version},
         # The batch does not divide the number of images, so the last batch is short.
         "training": {"global_batch_size": 22, "bn_group_samples": 22},
         "schedule": {"learning_rate": 0.1},
@@ -71,7 +72,7 @@ def compare(program, folder, images, classes, style):
     measured = error(program, folder, config, state, expected, labels)
     state["layer3.0.conv2.weight"] = state["layer3.0.conv2.weight"].flip(3)
     wrong = error(program, folder, config, state, expected, labels)
-    print(f"{style}: {len(labels)} images, max |a - b| / max |b| = {measured:.2e} (bound {BOUND:.0e}); "
+    print(f"{style}, {version}: {len(labels)} images, max |a - b| / max |b| = {measured:.2e} (bound {BOUND:.0e}); "
           f"mirrored kernel {wrong:.2e}")
     assert len(labels) >= 64
     return measured <= BOUND < wrong
@@ -79,5 +80,6 @@ def compare(program, folder, images, classes, style):
 
 with tempfile.TemporaryDirectory() as place:
     found = find_images(sys.argv[1], place)
-    results = [compare(sys.argv[1], place, *found, style) for style in STYLES]
+    results = [compare(sys.argv[1], place, *found, style, version)
+               for style, version in (("cifar", "v1.5"), ("torchvision", "v1.5"), ("cifar", "v1"))]
 sys.exit(0 if all(results) else 1)

@@ -51,9 +51,18 @@ def learning_rates(schedule, batch, steps_per_epoch, epochs):
     return [rate(step) for step in range(epochs * steps_per_epoch)]
 
 
-def random_model(classes=CLASSES, last_gammas=(0.5, 1.5), group=None):
+def strides_of_v1(model):
+    """Moves the stride of down-sampling blocks from the 3x3 convolution to the first 1x1 one."""
+    for module in model.modules():
+        if isinstance(module, torchvision.models.resnet.Bottleneck):
+            module.conv1.stride, module.conv2.stride = module.conv2.stride, module.conv1.stride
+
+
+def random_model(classes=CLASSES, last_gammas=(0.5, 1.5), group=None, version="v1.5"):
     """Random weights, batch-norm parameters and statistics. No last gamma of a block is zero."""
     model = make_model(classes, group)
+    if version == "v1":
+        strides_of_v1(model)
     for norm in norms(model):
         torch.nn.init.uniform_(norm.weight, 0.5, 1.5)
         torch.nn.init.normal_(norm.bias, 0.0, 0.2)

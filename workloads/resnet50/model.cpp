@@ -90,9 +90,10 @@ class Builder {
 
   ValueId bottleneck(ValueId src, const std::string& name, std::int64_t width, std::int64_t stride,
                      bool project) {
-    ValueId x = convolution(src, name + "conv1", width, 1, 1);
+    const bool is_v1 = config_.version == Version::kV1;
+    ValueId x = convolution(src, name + "conv1", width, 1, is_v1 ? stride : 1);
     x = net_.batch_norm(x, {name + "bn1"});
-    x = convolution(x, name + "conv2", width, 3, stride);
+    x = convolution(x, name + "conv2", width, 3, is_v1 ? 1 : stride);
     x = net_.batch_norm(x, {name + "bn2"});
     x = convolution(x, name + "conv3", width * kExpansion, 1, 1);
     ValueId shortcut = src;
@@ -111,8 +112,15 @@ class Builder {
 
 }  // namespace
 
+const char* to_string(Version version) { return version == Version::kV1 ? "v1" : "v1.5"; }
+
 ModelConfig parse_model(const base::ObjectReader& in) {
   ModelConfig model;
+  const std::vector<std::pair<std::string, Version>> versions = {
+      {to_string(Version::kV1), Version::kV1}, {to_string(Version::kV15), Version::kV15}};
+  model.version = in.choice("version", model.version, versions,
+                            "v1: the stride of a down-sampling block is in its first 1x1 "
+                            "convolution; v1.5: in its 3x3 one");
   model.depth = in.optional<std::int64_t>("depth", model.depth, "layers: 26, 50, 101 or 152",
                                           {"must be 26, 50, 101 or 152", [](const std::int64_t& d) {
                                              return blocks_by_depth().count(d) == 1;

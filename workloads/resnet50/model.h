@@ -1,4 +1,4 @@
-// ResNet v1.5 as a network description; names are torchvision's.
+// ResNet v1.5 and v1 as network descriptions; names are torchvision's.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,12 @@ namespace resnet50 {
 /// N(0, 0.01)). kTorchvision: symmetric padding; He-normal by fan-out, FC uniform.
 enum class Reference { kMlperf, kTorchvision };
 
+/// Where the stride of a down-sampling block is: in its first 1x1 convolution (He et al.,
+/// arXiv:1512.03385), or in its 3x3 one.
+enum class Version { kV1, kV15 };
+
 struct ModelConfig {
+  Version version = Version::kV15;
   std::int64_t depth = 50;  ///< 26, 50, 101 or 152
   std::int64_t width = 64;  ///< channels of the stem
   std::int64_t image_size = 224;
@@ -27,9 +32,11 @@ struct ModelConfig {
 /// Parses a "model" section.
 ModelConfig parse_model(const base::ObjectReader& section);
 
-/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters. The
-/// stride of a down-sampling block is in its 3x3 convolution. Source: MLPerf's ResNet-50 v1.5
-/// reference.
+/// "v1", "v1.5".
+const char* to_string(Version version);
+
+/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters.
+/// Source: MLPerf's ResNet-50 v1.5 reference.
 nn::Network build_network(const ModelConfig& config);
 
 /// The tensor names of MLPerf's weights_initialization records, in the reference's order

@@ -33,6 +33,8 @@ std::string name_of(Style style) {
 
 void compare_model(const Config& config, Breaks& breaks) {
   const ModelConfig reference;
+  breaks.expect("/model/version", std::string(to_string(reference.version)),
+                std::string(to_string(config.model.version)));
   breaks.expect("/model/depth", reference.depth, config.model.depth);
   breaks.expect("/model/width", reference.width, config.model.width);
   breaks.expect("/model/image_size", reference.image_size, config.model.image_size);

@@ -1,4 +1,4 @@
-// Tests of ResNet-50 v1.5: published counts and shapes, and known answers.
+// Tests of ResNet-50 v1.5 and v1: published counts and shapes, and known answers.
 #include "workloads/resnet50/model.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,9 @@
 #include <set>
 
 #include "runner/base/error.h"
+#include "runner/base/hash_chain.h"
 #include "workloads/nn/executor/executor.h"
+#include "workloads/nn/layers/loss.h"
 
 namespace {
 
@@ -44,6 +46,89 @@ TEST(ResNet50, PutsTheStrideIntoTheThreeByThreeConvolution) {
       EXPECT_EQ(operation.padding.end[0], 1);
     }
   }
+}
+
+TEST(ResNet50, PutsTheStrideOfV1IntoTheFirstConvolution) {
+  const nn::Network net = resnet50::build_network({.version = resnet50::Version::kV1});
+  EXPECT_EQ(net.parameter_count(), 25'557'032);
+  EXPECT_EQ(net.parameters().size(), 161U);
+  EXPECT_EQ(net.forward_macs(), 3'857'973'248);
+  for (const nn::Operation& operation : net.operations()) {
+    if (operation.name == "layer2.0.conv1") {
+      EXPECT_EQ(operation.stride[0], 2);
+    }
+    if (operation.name == "layer2.0.conv2") {
+      EXPECT_EQ(operation.stride[0], 1);
+      EXPECT_EQ(operation.padding.begin[0], 1);
+    }
+  }
+}
+
+/// a (2 u - 1), u uniform by a chain of hashes that begins with `key`.
+std::vector<float> procedural(std::uint64_t key, std::size_t count, double a) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<float>(a * (2.0 * base::uniform_of(base::chain({key, i})) - 1.0));
+  }
+  return values;
+}
+
+/// Computed in float64 by PyTorch's layers with the strides of v1.
+TEST(ResNet50, GivesTheKnownAnswersOfV1) {
+  ModelConfig config;
+  config.version = resnet50::Version::kV1;
+  config.image_size = 64;
+  config.padding = Reference::kTorchvision;
+  const nn::Network net = resnet50::build_network(config);
+  nn::Device device;
+  nn::ExecutorOptions options;
+  options.batch = 4;
+  options.groups = nn::plan_batch_groups({{4, 0, 4}}, 0, 4);
+  options.kernels = nn::kernels(base::usable_instruction_set());
+  nn::Executor executor(net, options, device, nullptr);
+  nn::Parameters& parameters = executor.parameters();
+  parameters.initialize(1);
+  std::uint64_t key = 0;
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = net.parameters()[i];
+    const bool is_bias = spec.name == "fc.bias";
+    if (spec.shape.size() == 1 && !is_bias) continue;  // gamma 1, beta 0
+    const auto count = static_cast<std::size_t>(spec.count());
+    const double fan_in = static_cast<double>(spec.count() / spec.shape.front());
+    parameters.write_weights(static_cast<int>(i),
+                             procedural(++key, count, is_bias ? 0.1 : std::sqrt(6.0 / fan_in)));
+  }
+  EXPECT_EQ(key, 55U);
+  const std::vector<float> images = procedural(100, std::size_t{4} * 3 * 64 * 64, 1.0);
+  std::copy(images.begin(), images.end(), executor.input().begin());
+  executor.forward(nn::Mode::kTraining);
+  const std::vector<float> outputs = executor.read_outputs();
+  const std::vector<double> known = {-1.950152694, .3326403563, 2.040656784, .00703928362};
+  for (std::size_t c = 0; c < known.size(); ++c) {
+    EXPECT_NEAR(static_cast<double>(outputs[c]), known[c], 2e-4) << c;
+  }
+  const std::vector<std::int32_t> labels = {0, 1, 2, 3};
+  std::vector<float> gradient(outputs.size());
+  const nn::LossSums loss = nn::softmax_cross_entropy(outputs, labels, 0.0, 0.25, gradient);
+  EXPECT_NEAR(loss.loss / 4.0, 8.73740295325, 1e-3);
+  executor.write_output_gradient(gradient);
+  executor.backward(false, nullptr);
+  const auto norm = [&](const std::string& name) {
+    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+      if (net.parameters()[i].name != name) continue;
+      double squares = 0.0;
+      for (const float g : parameters.read_gradient(static_cast<int>(i)))
+        squares += static_cast<double>(g) * static_cast<double>(g);
+      return std::sqrt(squares);
+    }
+    throw base::DataError(name);
+  };
+  EXPECT_NEAR(norm("fc.weight") / 26.582195, 1.0, 1e-4);
+  EXPECT_NEAR(norm("fc.bias") / .50459768, 1.0, 1e-4);
+  // A ReLU whose input rounds to the other side of zero moves gradients before it by 1e-3 to 1e-2.
+  EXPECT_NEAR(norm("layer1.0.downsample.0.weight") / 185.14198, 1.0, 1e-2);
+  EXPECT_NEAR(norm("layer1.0.conv1.weight") / 266.12981, 1.0, 1e-2);
+  EXPECT_NEAR(norm("conv1.weight") / 817.69334, 1.0, 1e-2);
 }
 
 TEST(ResNet50, NamesParametersAsTorchvisionDoes) {

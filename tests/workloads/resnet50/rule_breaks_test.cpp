@@ -42,6 +42,8 @@ TEST(ResNet50RuleBreaks, AreNoneWhereTheRulesLeaveAChoice) {
 }
 
 TEST(ResNet50RuleBreaks, TellWhatIsNotTheReferences) {
+  EXPECT_THAT(breaks_of("/model/version", "v1"),
+              ElementsAre("/model/version: must be v1.5, got v1"));
   EXPECT_THAT(breaks_of("/model/depth", 101), ElementsAre("/model/depth: must be 50, got 101"));
   EXPECT_THAT(breaks_of("/model/width", 32), ElementsAre("/model/width: must be 64, got 32"));
   EXPECT_THAT(breaks_of("/model/image_size", 128),
