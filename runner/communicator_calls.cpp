@@ -94,10 +94,10 @@ bool Pending::test() {
   if (!state_->operation.is_done) {
     const auto lock = state_->book->try_lock();
     // Without it, the progress thread goes on at this moment.
-    if (!lock || !state_->is_done()) return false;
+    if (!lock) return false;
+    state_->book->go_on();
   }
-  state_.reset();
-  return true;
+  return look();
 }
 
 void Pending::wait() {

@@ -163,12 +163,6 @@ struct Pending::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  bool is_done() {
-    book->go_on();
-    operation.look();
-    return operation.is_done;
-  }
-
   std::shared_ptr<Accounting::Book> book;
   Operation operation;
   std::list<MpiParts> parts;  ///< MPI reads them until the operation ends

@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "benchmark_report.h"
 #include "runner/base/clock.h"
 #include "runner/base/error.h"
 #include "runner/base/median.h"
-#include "runner/base/replaced_file.h"
-#include "runner/base/system_facts.h"
 #include "runner/communicator.h"
 #include "runner/exact_terms.h"
 #include "runner/on_ranks.h"
@@ -168,21 +168,12 @@ ExitCode run(const Options& options, const runner::Communicator& world) {
                  {"nodes", runner::discover_topology(world).node_count},
                  {"tensors", gradients.tensors()},
                  {"bytes", gradients.bytes()},
-                 {"piece_bytes", gradients.piece_bytes()},
-                 {"build", base::build_facts()}};
+                 {"piece_bytes", gradients.piece_bytes()}};
   for (std::size_t way = 0; way < kWays.size(); ++way) {
     report["median_s"][kWays[way].name] = base::median_of(seconds[way]);
     report["seconds"][kWays[way].name] = seconds[way];
   }
-  const json machine = base::machine_facts();
-  for (const char* const key : {"cpu_model", "cores", "kernel"}) {
-    report["machine"][key] = machine.at(key);
-  }
-  runner::on_rank_0(world, [&] {
-    const std::string text = report.dump(2) + "\n";
-    std::cout << text << std::flush;
-    if (!options.output.empty()) base::write_file(options.output, text);
-  });
+  finish_report(std::move(report), {"cpu_model", "cores", "kernel"}, options.output, world);
   return ExitCode::kSuccess;
 }
 

@@ -8,7 +8,8 @@ best its own length of communication, and the link carries one transfer after th
 computation that it can be behind cannot be hidden: for embeddings and their gradients that of the bottom layers, for
 others all the rest. Each transfer counts there with its bytes at the rate of the link, or with what it took alone if that
 is less. All hosts share this machine's cores, which also carry the links.
-Asserts only that clocks agree. Needs root. At the default size it takes a minute on two cores:
+Asserts only that clocks agree. Needs root. At the default size it takes a minute and a half on two
+cores:
 
     python3 tests/performance/hiding.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/hiding.json
 

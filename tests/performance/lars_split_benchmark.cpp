@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
+#include "benchmark_report.h"
 #include "runner/agreed_error.h"
 #include "runner/base/clock.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "runner/base/replaced_file.h"
 #include "runner/communicator.h"
 #include "runner/on_ranks.h"
 #include "runner/placement.h"
@@ -279,17 +279,10 @@ ExitCode run(const Options& options, const runner::Communicator& world) {
   report["threads_per_rank"] = threads;
   report["parameters"] = settings.parameter_count();
   report["repetitions"] = options.repetitions;
-  report["build"] = base::build_facts();
-  const json machine = base::machine_facts();
-  for (const char* const key :
-       {"cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system"}) {
-    report["machine"][key] = machine.at(key);
-  }
-  runner::on_rank_0(world, [&] {
-    const std::string text = report.dump(2) + "\n";
-    std::cout << text << std::flush;
-    if (!options.output.empty()) base::write_file(options.output, text);
-  });
+  finish_report(
+      std::move(report),
+      {"cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system"},
+      options.output, world);
   return ExitCode::kSuccess;
 }
 

@@ -31,7 +31,7 @@ class PieceTrials {
   bool is_over() const { return steps_ == kNewSteps + kTurns * cuts_.size(); }
   /// For the next step, while it is not over.
   const PieceCut& cut() const { return cuts_[turn()]; }
-  /// The step with cut() took so many seconds.
+  /// Records the duration of a step with cut().
   void step_took(double seconds);
   const std::vector<PieceCut>& cuts() const { return cuts_; }
   /// Of each cut, the shortest step: others may have waited for data or an evaluation.

@@ -125,12 +125,9 @@ GradientTravel parse_gradient_travel(const base::ObjectReader& training) {
       nn::kUpdateCell * static_cast<std::int64_t>(sizeof(float)) / 1024;
   const auto piece_kib = training.optional<std::int64_t>(
       "gradient_piece_kib", 0,
-      "gradients sent at a time between nodes, a multiple of 16, or as much as makes 1000 pieces "
-      "of "
-      "a rank. 0: f32 tries several sizes, and "
-      "whether the last overtake others, in the first steps, and keeps the fastest; others send at "
-      "most 4096. With f32 results have the "
-      "same bits",
+      "gradients sent at a time between nodes, a multiple of 16; more if a rank had over 1000 "
+      "pieces. 0: f32 tries several sizes, and whether the last overtake others, in the first "
+      "steps, and keeps the fastest; others send at most 4096. With f32 results have the same bits",
       base::within(0, std::int64_t{1} << 20));
   if (piece_kib % kCellKib != 0) {
     throw base::ConfigError(fmt::format("{}: expected a multiple of {}, got {}",
