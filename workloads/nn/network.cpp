@@ -97,8 +97,12 @@ bool Network::feeds_max_pool(ValueId value) const {
 bool Network::is_vector_layer(const Operation& operation) const {
   if (operation.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));
+  if (maker.kind == OperationKind::kActivation) {
+    return is_vector_layer(operations_[static_cast<std::size_t>(maker.src)]);
+  }
   return maker.kind == OperationKind::kFullyConnected ||
          maker.kind == OperationKind::kDotInteraction || maker.kind == OperationKind::kBiased ||
+         maker.kind == OperationKind::kFlatten ||
          (maker.kind == OperationKind::kInput && maker.dst.spatial.empty());
 }
 
@@ -143,6 +147,11 @@ std::int64_t Network::forward_macs() const {
   std::int64_t macs = 0;
   for (const Operation& operation : operations_) macs += forward_macs(operation);
   return macs;
+}
+
+bool keeps_output(const Operation& operation) {
+  return operation.relu && (operation.kind == OperationKind::kFullyConnected ||
+                            operation.kind == OperationKind::kBiased);
 }
 
 bool is_atrous(const Operation& operation) {

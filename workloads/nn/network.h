@@ -72,23 +72,33 @@ enum class OperationKind {
   kDeconvolution,
   kConcatenation,
   kSpread,
-  kBiased
+  kBiased,
+  kSum,
+  kResponseNorm,
+  kFlatten
 };
 
-enum class ActivationFunction { kLeakyRelu, kTanh };
+enum class ActivationFunction { kLeakyRelu, kTanh, kIdentity };
+
+/// Numbers of a local response normalization.
+struct ResponseNorm {
+  std::int64_t size = 5;  ///< channels of a window, odd
+  double alpha = 1e-4, beta = 0.75, k = 1.0;
+};
 
 /// One operation; only the members of its kind are set.
 struct Operation {
   OperationKind kind = OperationKind::kInput;
   std::string name;
   ValueId src = -1;
-  std::optional<ValueId> residual;  ///< batch norm: added before the ReLU
+  std::optional<ValueId> residual;  ///< batch norm: added before the ReLU; sum: added
   std::optional<ValueId> features;  ///< dot interaction: other vectors, [count * src channels]
   std::vector<ValueId> others;      ///< concatenation: the values after src, in order
   std::vector<std::int64_t> kernel, stride;
   std::vector<std::int64_t> dilation;  ///< convolution, depthwise: distance between taps
   Padding padding;
-  ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta
+  std::int64_t groups = 1;              ///< convolution
+  ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta, if it has any
   int statistics = -1;                  ///< batch norm: index into Network::statistics()
   double epsilon = 0.0, momentum = 0.0;
   bool relu = false;
@@ -101,10 +111,13 @@ struct Operation {
   bool is_part = false;       ///< convolution_pool: other ranks have the neighbouring parts
   bool gives_floats = false;  ///< the output is stored as floats at any precision
   std::int64_t depth_parts = 1, height_parts = 1;  ///< gather_volume
+  ResponseNorm response;                           ///< response_norm
   SampleShape dst;
 };
 /// Whether it is atrous: some dilation is above 1.
 bool is_atrous(const Operation& operation);
+/// Whether its backward pass reads its own output, which tells what passed the ReLU.
+bool keeps_output(const Operation& operation);
 
 /// Running statistics of one batch norm, `channels` means and variances.
 struct StatisticsSpec {
@@ -119,6 +132,8 @@ struct ConvolutionSpec {
   Initializer initializer;
   std::int64_t dilation = 1;             ///< distance between taps, in pixels
   std::optional<Initializer> bias = {};  ///< `name`.bias, if present
+  std::int64_t groups =
+      1;  ///< each convolves its share of the source's channels to its share of dst
 };
 struct DepthwiseSpec {
   std::string name;  ///< weights are `name`.weight
@@ -138,6 +153,7 @@ struct BatchNormSpec {
   double gamma = 1.0;  ///< initial value
   double epsilon = 1e-5;
   double momentum = 0.1;  ///< weight of the new value in the running statistics
+  bool affine = true;     ///< has gamma and beta; else 1 and 0
 };
 struct PoolSpec {
   std::int64_t kernel = 1, stride = 1;
@@ -194,7 +210,7 @@ class Network {
  public:
   /// All inputs come before the other operations.
   ValueId input(const SampleShape& shape, InputGradient gradient = InputGradient::kNone);
-  /// dst = src * weights + bias?; weights [C_out, C_in, K...]; dst extent
+  /// dst = src * weights + bias?; weights [C_out, C_in / groups, K...]; dst extent
   /// (in + begin + end - (K - 1) dilation - 1) / stride + 1 per axis.
   ValueId convolution(ValueId src, const ConvolutionSpec& spec);
   /// Convolves each channel of an image with its own 3 x 3 kernel; the zero padding equals the
@@ -211,6 +227,14 @@ class Network {
   ValueId spread(ValueId src, const std::string& name, const std::vector<std::int64_t>& spatial);
   /// dst = relu?(gamma (src - mean) / sqrt(var + eps) + beta + residual).
   ValueId batch_norm(ValueId src, const BatchNormSpec& spec, std::optional<ValueId> residual = {});
+  /// dst = src + other, values of one shape.
+  ValueId sum(const std::string& name, ValueId src, ValueId other);
+  /// dst_c = src_c (k + alpha / size sum src_j^2)^-beta over the `size` channels j around c of an
+  /// image; channels outside count as 0. Source: Krizhevsky et al., NIPS 2012, with alpha divided
+  /// by the size, as Caffe and PyTorch have it.
+  ValueId response_norm(ValueId src, const std::string& name, const ResponseNorm& numbers);
+  /// An image as a vector, ordered by channel, row, column.
+  ValueId flatten(ValueId src);
   /// Maximum over windows; padding counts as minus infinity.
   ValueId max_pool(ValueId src, const PoolSpec& spec);
   /// Mean over the spatial extents: [C, ...] -> [C].
@@ -245,7 +269,8 @@ class Network {
   /// Number of inputs; these are the first values.
   std::int64_t inputs() const;
   /// Whether it is a fully connected layer whose source is a vector input, another fully connected
-  /// layer, a biased vector or a dot interaction; not the head of a network of images or volumes.
+  /// layer, a biased vector, a dot interaction or a flattened image, or an activation of one of
+  /// these layers; not the head of a network of means or volumes.
   bool is_vector_layer(const Operation& operation) const;
   /// Whether a max pool reads `value`, directly or through batch norms.
   bool feeds_max_pool(ValueId value) const;

@@ -81,4 +81,30 @@ ValueId Network::spread(ValueId src, const std::string& name,
   return append(std::move(operation));
 }
 
+ValueId Network::response_norm(ValueId src, const std::string& name, const ResponseNorm& numbers) {
+  const SampleShape in = shape(src);
+  require(in.spatial.size() == 2 && in.margin == 0, name, "an image", to_text(in));
+  require(numbers.size > 0 && numbers.size % 2 == 1 && numbers.k > 0.0, name,
+          "an odd window and k above 0", fmt::format("{} and {}", numbers.size, numbers.k));
+  Operation operation;
+  operation.kind = OperationKind::kResponseNorm;
+  operation.name = name;
+  operation.src = src;
+  operation.response = numbers;
+  operation.dst = in;
+  operation.dst.channels_last = false;
+  return append(std::move(operation));
+}
+
+ValueId Network::flatten(ValueId src) {
+  const SampleShape in = shape(src);
+  require(in.spatial.size() == 2 && in.margin == 0, "flatten", "an image", to_text(in));
+  Operation operation;
+  operation.kind = OperationKind::kFlatten;
+  operation.name = "flatten";
+  operation.src = src;
+  operation.dst = {in.size(), {}};
+  return append(std::move(operation));
+}
+
 }  // namespace nn

@@ -39,9 +39,13 @@ ValueId Network::convolution(ValueId src, const ConvolutionSpec& spec) {
                                  spec.stride, spec.padding, in);
   require(spec.channels > 0 && spec.dilation > 0, spec.name, "positive channels and dilation",
           fmt::format("{} and {}", spec.channels, spec.dilation));
+  require(spec.groups > 0 && spec.channels % spec.groups == 0 && in.channels % spec.groups == 0,
+          spec.name, "groups that divide both numbers of channels",
+          fmt::format("{} groups of {} and {} channels", spec.groups, in.channels, spec.channels));
+  operation.groups = spec.groups;
   operation.dilation.assign(in.spatial.size(), spec.dilation);
   operation.dst = {spec.channels, window_extents(operation, in)};
-  std::vector<std::int64_t> weights = {spec.channels, in.channels};
+  std::vector<std::int64_t> weights = {spec.channels, in.channels / spec.groups};
   weights.insert(weights.end(), operation.kernel.begin(), operation.kernel.end());
   operation.weights = add_parameter({spec.name + ".weight", weights, spec.initializer, true});
   if (spec.bias) {
@@ -67,11 +71,27 @@ ValueId Network::batch_norm(ValueId src, const BatchNormSpec& spec,
   operation.epsilon = spec.epsilon;
   operation.momentum = spec.momentum;
   operation.dst = in;
-  const Initializer gamma = {Distribution::kConstant, 0.0, spec.gamma};
-  operation.weights = add_parameter({spec.name + ".weight", {in.channels}, gamma, false});
-  operation.bias = add_parameter({spec.name + ".bias", {in.channels}, {}, false});
+  if (spec.affine) {
+    const Initializer gamma = {Distribution::kConstant, 0.0, spec.gamma};
+    operation.weights = add_parameter({spec.name + ".weight", {in.channels}, gamma, false});
+    operation.bias = add_parameter({spec.name + ".bias", {in.channels}, {}, false});
+  }
   operation.statistics = static_cast<int>(statistics_.size());
   statistics_.push_back({spec.name, in.channels});
+  return append(std::move(operation));
+}
+
+ValueId Network::sum(const std::string& name, ValueId src, ValueId other) {
+  const SampleShape in = shape(src), added = shape(other);
+  require(src != other, name, "two values", "one twice");
+  require(added.channels == in.channels && added.spatial == in.spatial && added.margin == in.margin,
+          name, "an addend of shape " + to_text(in), to_text(added));
+  Operation operation;
+  operation.kind = OperationKind::kSum;
+  operation.name = name;
+  operation.src = src;
+  operation.residual = other;
+  operation.dst = in;
   return append(std::move(operation));
 }
 

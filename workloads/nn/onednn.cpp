@@ -304,8 +304,9 @@ dnnl::convolution_backward_weights::primitive_desc correct_weights_gradient(
     const std::vector<std::int64_t>& skipped) {
   constexpr std::ptrdiff_t kKernelAxis = 2;
   const dnnl::memory::dims weights = dims_of(product.diff_weights_desc());
-  const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
   const dnnl::memory::dims src = dims_of(product.src_desc());
+  const auto axes = static_cast<std::ptrdiff_t>(src.size()) - kKernelAxis;
+  const std::vector<std::int64_t> kernel(weights.end() - axes, weights.end());
   const SampleShape shape = {src[1], {src.begin() + kKernelAxis, src.end()}};
   const bool no_tiles = may_be_wrong_in_tiles(shape, kernel, skipped);
   const bool no_bf16 = DNNL_VERSION_MAJOR >= 3 && is_wrong_in_depth(shape, kernel);
@@ -326,33 +327,6 @@ void append_relu(dnnl::primitive_attr& attributes) {
   after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
 #endif
   attributes.set_post_ops(after);
-}
-
-dnnl::pooling_forward::primitive_desc describe_pooling(const dnnl::engine& engine,
-                                                       dnnl::prop_kind kind,
-                                                       const dnnl::memory::desc& src,
-                                                       const dnnl::memory::desc& dst,
-                                                       const PoolingWindows& windows) {
-  return describe_forward<dnnl::pooling_forward>(
-      engine, user_scratchpad(), kind, dnnl::algorithm::pooling_max, src, dst, windows.stride,
-      windows.kernel,
-#if DNNL_VERSION_MAJOR >= 3
-      dnnl::memory::dims(windows.kernel.size(), 0),  // pixels between taps
-#endif
-      windows.padding_begin, windows.padding_end);
-}
-
-dnnl::pooling_backward::primitive_desc describe_pooling_gradient(
-    const dnnl::engine& engine, const dnnl::pooling_forward::primitive_desc& forward,
-    const dnnl::memory::desc& diff_src, const dnnl::memory::desc& diff_dst,
-    const PoolingWindows& windows) {
-  return describe_backward<dnnl::pooling_backward>(engine, forward, dnnl::algorithm::pooling_max,
-                                                   diff_src, diff_dst, windows.stride,
-                                                   windows.kernel,
-#if DNNL_VERSION_MAJOR >= 3
-                                                   dnnl::memory::dims(windows.kernel.size(), 0),
-#endif
-                                                   windows.padding_begin, windows.padding_end);
 }
 
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,

@@ -188,6 +188,16 @@ dnnl::pooling_backward::primitive_desc describe_pooling_gradient(
     const dnnl::memory::desc& diff_src, const dnnl::memory::desc& diff_dst,
     const PoolingWindows& windows);
 
+/// Descriptions of a response normalization across channels and of its gradient, with the user's
+/// scratchpad; source, destination and gradients have the layout `values`. Throw dnnl::error.
+dnnl::lrn_forward::primitive_desc describe_response_norm(const dnnl::engine& engine,
+                                                         dnnl::prop_kind kind,
+                                                         const dnnl::memory::desc& values,
+                                                         const ResponseNorm& numbers);
+dnnl::lrn_backward::primitive_desc describe_response_norm_gradient(
+    const dnnl::engine& engine, const dnnl::lrn_forward::primitive_desc& forward,
+    const dnnl::memory::desc& values, const ResponseNorm& numbers);
+
 /// Copies a tensor from one layout and type to another; returns when the copy is complete.
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,
              const dnnl::memory::desc& to, void* dst);

@@ -186,18 +186,14 @@ class BackwardBuilder {
       case OperationKind::kDotInteraction:
       case OperationKind::kConvolutionPool:
       case OperationKind::kSpread:
+      case OperationKind::kResponseNorm:
         need(what.src);
         break;
       default:
         break;
     }
     if (what.features) need(*what.features);
-    // Its output tells which elements passed the ReLU.
-    const bool keeps_output =
-        what.kind == OperationKind::kFullyConnected || what.kind == OperationKind::kBiased;
-    if (keeps_output && what.relu) {
-      need(static_cast<ValueId>(operation));
-    }
+    if (keeps_output(what)) need(static_cast<ValueId>(operation));
   }
   void need(ValueId value);
 

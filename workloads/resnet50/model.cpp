@@ -39,27 +39,37 @@ class Builder {
   nn::Network build() {
     ValueId x = net_.input({3, {config_.image_size, config_.image_size}});
     x = convolution(x, "conv1", config_.width, 7, 2);
-    x = net_.batch_norm(x, {"bn1"});
-    x = net_.max_pool(x, {3, 2, padding(x, 3, 2)});
+    if (!is_v2()) x = net_.batch_norm(x, {"bn1"});
+    x = net_.max_pool(x, {3, 2, same_padding(x, 3, 2)});
     std::int64_t width = config_.width;
     const std::vector<int>& stages = blocks_by_depth().at(config_.depth);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
       for (int block = 0; block < stages[stage]; ++block) {
         const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-        x = bottleneck(x, fmt::format("layer{}.{}.", stage + 1, block), width, stride, block == 0);
+        const std::string name = fmt::format("layer{}.{}.", stage + 1, block);
+        x = is_v2() ? preactivated(x, name, width, stride, block == 0)
+                    : bottleneck(x, name, width, stride, block == 0);
       }
       width *= 2;
     }
+    if (is_v2()) x = net_.batch_norm(x, {"bn_last"});
     x = net_.global_average_pool(x);
     net_.fully_connected(x, {"fc", config_.classes, fc_weights(x), fc_bias(x)});
     return std::move(net_);
   }
 
  private:
-  nn::Padding padding(ValueId src, std::int64_t kernel, std::int64_t stride) const {
+  bool is_v2() const { return config_.version == Version::kV2; }
+
+  nn::Padding same_padding(ValueId src, std::int64_t kernel, std::int64_t stride) const {
     const bool same = config_.padding == Reference::kMlperf && stride > 1 && kernel == 3;
     if (same) return nn::same_padding(net_.shape(src).spatial, kernel, stride);
     return nn::uniform_padding(2, kernel / 2, kernel / 2);
+  }
+  /// TensorFlow's v2 pads convolutions by its own operation, alike on both sides.
+  nn::Padding padding(ValueId src, std::int64_t kernel, std::int64_t stride) const {
+    if (is_v2()) return nn::uniform_padding(2, kernel / 2, kernel / 2);
+    return same_padding(src, kernel, stride);
   }
 
   Initializer conv_weights(ValueId src, std::int64_t channels, std::int64_t kernel) const {
@@ -106,21 +116,49 @@ class Builder {
     return net_.batch_norm(x, last, shortcut);
   }
 
+  ValueId preactivated(ValueId src, const std::string& name, std::int64_t width,
+                       std::int64_t stride, bool project) {
+    const ValueId activated = net_.batch_norm(src, {name + "bn1"});
+    ValueId x = convolution(activated, name + "conv1", width, 1, 1);
+    x = net_.batch_norm(x, {name + "bn2"});
+    x = convolution(x, name + "conv2", width, 3, stride);
+    nn::BatchNormSpec last{name + "bn3"};
+    if (config_.zero_init_last_gamma) last.gamma = 0.0;
+    x = net_.batch_norm(x, last);
+    x = convolution(x, name + "conv3", width * kExpansion, 1, 1);
+    const ValueId shortcut =
+        project ? convolution(activated, name + "downsample.0", width * kExpansion, 1, stride)
+                : src;
+    return net_.sum(name + "sum", x, shortcut);
+  }
+
   const ModelConfig config_;
   nn::Network net_;
 };
 
 }  // namespace
 
-const char* to_string(Version version) { return version == Version::kV1 ? "v1" : "v1.5"; }
+const char* to_string(Version version) {
+  switch (version) {
+    case Version::kV1:
+      return "v1";
+    case Version::kV2:
+      return "v2";
+    default:
+      return "v1.5";
+  }
+}
 
 ModelConfig parse_model(const base::ObjectReader& in) {
   ModelConfig model;
-  const std::vector<std::pair<std::string, Version>> versions = {
-      {to_string(Version::kV1), Version::kV1}, {to_string(Version::kV15), Version::kV15}};
+  std::vector<std::pair<std::string, Version>> versions;
+  for (const Version version : {Version::kV1, Version::kV15, Version::kV2}) {
+    versions.emplace_back(to_string(version), version);
+  }
   model.version = in.choice("version", model.version, versions,
                             "v1: the stride of a down-sampling block is in its first 1x1 "
-                            "convolution; v1.5: in its 3x3 one");
+                            "convolution; v1.5: in its 3x3 one; v2: likewise, with norm and ReLU "
+                            "before each convolution");
   model.depth = in.optional<std::int64_t>("depth", model.depth, "layers: 26, 50, 101 or 152",
                                           {"must be 26, 50, 101 or 152", [](const std::int64_t& d) {
                                              return blocks_by_depth().count(d) == 1;

@@ -1,4 +1,4 @@
-// ResNet v1.5 and v1 as network descriptions; names are torchvision's.
+// ResNet v1, v1.5 and v2 as network descriptions; names are torchvision's.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace resnet50 {
 /// N(0, 0.01)). kTorchvision: symmetric padding; He-normal by fan-out, FC uniform.
 enum class Reference { kMlperf, kTorchvision };
 
-/// Where the stride of a down-sampling block is: in its first 1x1 convolution (He et al.,
-/// arXiv:1512.03385), or in its 3x3 one.
-enum class Version { kV1, kV15 };
+/// kV1: the stride of a down-sampling block is in its first 1x1 convolution (He et al.,
+/// arXiv:1512.03385). kV15: in its 3x3 one. kV2: likewise, with norm and ReLU before each
+/// convolution, so that neither touches the skip path (He et al., arXiv:1603.05027).
+enum class Version { kV1, kV15, kV2 };
 
 struct ModelConfig {
   Version version = Version::kV15;
@@ -32,11 +33,11 @@ struct ModelConfig {
 /// Parses a "model" section.
 ModelConfig parse_model(const base::ObjectReader& section);
 
-/// "v1", "v1.5".
+/// "v1", "v1.5", "v2".
 const char* to_string(Version version);
 
-/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters.
-/// Source: MLPerf's ResNet-50 v1.5 reference.
+/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters, of v2
+/// 25,549,352. Sources: MLPerf's ResNet-50 v1.5 reference; of v2, TensorFlow's official models.
 nn::Network build_network(const ModelConfig& config);
 
 /// The tensor names of MLPerf's weights_initialization records, in the reference's order

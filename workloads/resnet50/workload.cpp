@@ -50,7 +50,9 @@ class ResNet50 final : public parallel::ReplicaWorkload {
                                 config_.training.bn_group_samples);
   }
   std::vector<std::string> log_tensor_names() const override {
-    return mlperf_tensor_names(config_.model);
+    // The reference names no tensors of v2.
+    return config_.model.version == Version::kV2 ? ReplicaWorkload::log_tensor_names()
+                                                 : mlperf_tensor_names(config_.model);
   }
   std::map<std::string, std::string> log_settings() const override {
     return resnet50::log_settings();

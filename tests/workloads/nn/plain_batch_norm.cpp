@@ -39,6 +39,10 @@ Moments moments_for(const Operation& op, const Options& options, const Array& sr
   return group_moments(src, op.dst.channels, op.dst.spatial_size(), first, options.group_size, c);
 }
 
+double gamma_of(const Operation& op, const std::vector<Array>& parameters, std::int64_t c) {
+  return op.weights < 0 ? 1.0 : at(parameter(parameters, op.weights), c);
+}
+
 }  // namespace
 
 void batch_norm(const Operation& op, const std::vector<Array>& parameters, const Options& options,
@@ -58,8 +62,8 @@ void batch_norm(const Operation& op, const std::vector<Array>& parameters, const
         for (std::int64_t p = 0; p < points; ++p) {
           const std::int64_t i = (n * channels + c) * points + p;
           double y = (at(src, i) - m.mean) / std::sqrt(m.variance + op.epsilon) *
-                         at(parameter(parameters, op.weights), c) +
-                     at(parameter(parameters, op.bias), c);
+                         gamma_of(op, parameters, c) +
+                     (op.bias < 0 ? 0.0 : at(parameter(parameters, op.bias), c));
           if (residual != nullptr) y += at(*residual, i);
           at(dst, i) = op.relu && y < 0.0 ? 0.0 : y;
         }
@@ -74,8 +78,6 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
   const std::int64_t channels = op.dst.channels;
   const std::int64_t points = op.dst.spatial_size();
   const double count = static_cast<double>(options.group_size * points);
-  Array& diff_gamma = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
-  Array& diff_beta = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];
   for (std::int64_t c = 0; c < channels; ++c) {
     for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
       const Moments m = moments_for(op, options, src, first, c);
@@ -99,11 +101,13 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
         sum += g;
         product_sum += g * x;
       });
-      at(diff_gamma, c) += product_sum;
-      at(diff_beta, c) += sum;
+      if (op.weights >= 0) {
+        at(pass.parameter_gradients[static_cast<std::size_t>(op.weights)], c) += product_sum;
+        at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)], c) += sum;
+      }
       each([&](std::int64_t i, double g, double x) {
-        at(diff_src, i) += at(parameter(parameters, op.weights), c) * inverse *
-                           (g - moving * (sum + x * product_sum) / count);
+        at(diff_src, i) +=
+            gamma_of(op, parameters, c) * inverse * (g - moving * (sum + x * product_sum) / count);
         if (diff_residual != nullptr) at(*diff_residual, i) += g;
       });
     }

@@ -1,6 +1,8 @@
 // Operations on images, by plain loops.
 #include "workloads/nn/plain_image.h"
 
+#include <cmath>
+
 #include "workloads/nn/plain_elements.h"
 
 namespace plain {
@@ -80,6 +82,30 @@ void for_each_part(const Network& net, const Operation& op, std::int64_t batch, 
   }
 }
 
+/// Calls body(element, neighbour) for each element of an image and each one at its pixel whose
+/// channel is in its window.
+template <class Body>
+void for_each_neighbour(const Operation& op, std::int64_t batch, const Body& body) {
+  const std::int64_t points = op.dst.spatial_size(), half = op.response.size / 2;
+  for (std::int64_t e = 0; e < batch * op.dst.size(); ++e) {
+    const std::int64_t channel = e / points % op.dst.channels;
+    for (std::int64_t shift = -half; shift <= half; ++shift) {
+      const bool exists = channel + shift >= 0 && channel + shift < op.dst.channels;
+      if (exists) body(e, e + shift * points);
+    }
+  }
+}
+
+/// k + alpha / size times the sum of squares in each element's window.
+Array response_scales(const Operation& op, const Array& src, std::int64_t batch) {
+  Array scales(src.size(), op.response.k);
+  for_each_neighbour(op, batch, [&](auto e, auto other) {
+    at(scales, e) +=
+        op.response.alpha / static_cast<double>(op.response.size) * at(src, other) * at(src, other);
+  });
+  return scales;
+}
+
 double spread_value(const Operation& op, const std::vector<Array>& parameters, double src,
                     std::int64_t channel) {
   return at(parameter(parameters, op.weights), channel) * src +
@@ -90,7 +116,8 @@ double spread_value(const Operation& op, const std::vector<Array>& parameters, d
 
 bool is_of_images(const Operation& op) {
   return op.kind == OperationKind::kDepthwise || op.kind == OperationKind::kDeconvolution ||
-         op.kind == OperationKind::kConcatenation || op.kind == OperationKind::kSpread;
+         op.kind == OperationKind::kConcatenation || op.kind == OperationKind::kSpread ||
+         op.kind == OperationKind::kResponseNorm || op.kind == OperationKind::kFlatten;
 }
 
 Array image_values(const Network& net, const Operation& op, const std::vector<Array>& parameters,
@@ -106,6 +133,13 @@ Array image_values(const Network& net, const Operation& op, const std::vector<Ar
       const double value =
           spread_value(op, parameters, at(src, e / points), e / points % op.dst.channels);
       at(dst, e) = value < 0.0 ? 0.0 : value;
+    }
+  } else if (op.kind == OperationKind::kFlatten) {
+    dst = src;  // arrays are ordered by channel, row, column
+  } else if (op.kind == OperationKind::kResponseNorm) {
+    const Array scales = response_scales(op, src, batch);
+    for (std::size_t e = 0; e < src.size(); ++e) {
+      dst[e] = src[e] * std::pow(scales[e], -op.response.beta);
     }
   } else {
     const Array& weights = parameter(parameters, op.weights);
@@ -136,6 +170,19 @@ void image_backward(const Network& net, const Operation& op, const std::vector<A
       at(gradient(op.bias), channel) += at(diff_dst, e);
       at(diff_src, from) += at(diff_dst, e) * at(parameter(parameters, op.weights), channel);
     }
+  } else if (op.kind == OperationKind::kFlatten) {
+    diff_src = diff_dst;
+  } else if (op.kind == OperationKind::kResponseNorm) {
+    const Array scales = response_scales(op, src, batch);
+    const double factor =
+        2.0 * op.response.alpha * op.response.beta / static_cast<double>(op.response.size);
+    for (std::size_t e = 0; e < src.size(); ++e) {
+      diff_src[e] += diff_dst[e] * std::pow(scales[e], -op.response.beta);
+    }
+    for_each_neighbour(op, batch, [&](auto e, auto other) {
+      at(diff_src, other) -= factor * at(src, other) * at(diff_dst, e) * at(src, e) *
+                             std::pow(at(scales, e), -op.response.beta - 1.0);
+    });
   } else {
     const Array& weights = parameter(parameters, op.weights);
     for_each_image_product(net, op, batch, [&](auto s, auto k, auto d) {

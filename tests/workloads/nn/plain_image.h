@@ -5,7 +5,8 @@
 
 namespace plain {
 
-/// Whether it is a depthwise or transposed convolution, a concatenation, or a spread.
+/// Whether it is a depthwise or transposed convolution, a concatenation, a spread, a response norm
+/// or a flattened image.
 bool is_of_images(const nn::Operation& op);
 
 /// The output of such an operation. `sources`: src and the others.

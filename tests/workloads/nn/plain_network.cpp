@@ -71,8 +71,10 @@ void for_each_product(const Network& net, const Operation& op, std::int64_t batc
       if (p < 0) continue;
       for (std::int64_t n = 0; n < s.n; ++n) {
         for (std::int64_t o = 0; o < s.co; ++o) {
-          for (std::int64_t c = 0; c < s.ci; ++c) {
-            body((n * s.ci + c) * s.pi + p, (o * s.ci + c) * s.taps + k, (n * s.co + o) * s.po + d);
+          const std::int64_t shared = s.ci / op.groups, first = o / (s.co / op.groups) * shared;
+          for (std::int64_t c = 0; c < shared; ++c) {
+            body((n * s.ci + first + c) * s.pi + p, (o * shared + c) * s.taps + k,
+                 (n * s.co + o) * s.po + d);
           }
         }
       }
@@ -108,8 +110,9 @@ void max_pool(const Network& net, const Operation& op, const Array& src, std::in
 /// Whether the output of `op`, which a classifier or a loss reads, is stored as floats at any
 /// precision.
 bool makes_floats(const Network& net, const Operation& op) {
-  if (op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kActivation) {
-    return true;
+  if (op.kind == OperationKind::kGlobalAveragePool) return true;
+  if (op.kind == OperationKind::kActivation) {
+    return makes_floats(net, net.operations()[static_cast<std::size_t>(op.src)]);
   }
   if (op.kind == OperationKind::kConvolutionPool) return op.dst.spatial.empty();
   if (op.kind == OperationKind::kDeconvolution) return &op == &net.operations().back();
@@ -117,7 +120,8 @@ bool makes_floats(const Network& net, const Operation& op) {
   const Operation& maker = net.operations()[static_cast<std::size_t>(op.src)];
   return maker.kind == OperationKind::kGlobalAveragePool ||
          maker.kind == OperationKind::kConvolutionPool ||
-         maker.kind == OperationKind::kActivation || &op == &net.operations().back();
+         (maker.kind == OperationKind::kActivation && makes_floats(net, maker)) ||
+         &op == &net.operations().back();
 }
 
 /// Rounds `values`, the output of `op`, if the options ask for it.
@@ -235,6 +239,9 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
       dst = volume_values(net, op, parameters, src, options.batch);
     } else if (op.kind == OperationKind::kActivation) {
       for (std::size_t e = 0; e < src.size(); ++e) dst[e] = activated(op, src[e]);
+    } else if (op.kind == OperationKind::kSum) {
+      const Array& other = pass.values[static_cast<std::size_t>(*op.residual)];
+      for (std::size_t e = 0; e < src.size(); ++e) dst[e] = src[e] + other[e];
     } else if (op.kind == OperationKind::kBiased) {
       for (std::size_t e = 0; e < src.size(); ++e) {
         const std::int64_t channel = static_cast<std::int64_t>(e) / op.dst.spatial_size();
@@ -309,6 +316,8 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
       for (std::size_t e = 0; e < src.size(); ++e) {
         diff_src[e] += diff_dst[e] * activation_slope(op, src[e]);
       }
+    } else if (op.kind == OperationKind::kSum) {
+      for (Array* const part : {&diff_src, parts.residual()}) *part = diff_dst;
     } else if (op.kind == OperationKind::kBiased) {
       for (std::size_t e = 0; e < src.size(); ++e) {
         const std::int64_t channel = static_cast<std::int64_t>(e) / op.dst.spatial_size();

@@ -1,4 +1,4 @@
-// Tests of ResNet-50 v1.5 and v1: published counts and shapes, and known answers.
+// Tests of ResNet-50 v1.5, v1 and v2: published counts and shapes, and known answers.
 #include "workloads/resnet50/model.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@ namespace {
 
 using resnet50::ModelConfig;
 using resnet50::Reference;
+using resnet50::Version;
 
 TEST(ResNet50, HasThePublishedParametersAndMultiplications) {
   for (const Reference padding : {Reference::kMlperf, Reference::kTorchvision}) {
@@ -49,7 +50,7 @@ TEST(ResNet50, PutsTheStrideIntoTheThreeByThreeConvolution) {
 }
 
 TEST(ResNet50, PutsTheStrideOfV1IntoTheFirstConvolution) {
-  const nn::Network net = resnet50::build_network({.version = resnet50::Version::kV1});
+  const nn::Network net = resnet50::build_network({.version = Version::kV1});
   EXPECT_EQ(net.parameter_count(), 25'557'032);
   EXPECT_EQ(net.parameters().size(), 161U);
   EXPECT_EQ(net.forward_macs(), 3'857'973'248);
@@ -64,6 +65,19 @@ TEST(ResNet50, PutsTheStrideOfV1IntoTheFirstConvolution) {
   }
 }
 
+TEST(ResNet50, HasTheParametersOfV2) {
+  const nn::Network net = resnet50::build_network({.version = Version::kV2});
+  EXPECT_EQ(net.parameter_count(), 25'549'352);
+  EXPECT_EQ(net.parameters().size(), 153U);
+  EXPECT_EQ(net.statistics().size(), 49U);
+  EXPECT_EQ(net.forward_macs(), 4'089'184'256);
+  for (const std::int64_t depth : {26, 101, 152}) {
+    EXPECT_GT(resnet50::build_network({.version = Version::kV2, .depth = depth}).parameter_count(),
+              10'000'000)
+        << depth;
+  }
+}
+
 /// a (2 u - 1), u uniform by a chain of hashes that begins with `key`.
 std::vector<float> procedural(std::uint64_t key, std::size_t count, double a) {
   std::vector<float> values(count);
@@ -73,12 +87,18 @@ std::vector<float> procedural(std::uint64_t key, std::size_t count, double a) {
   return values;
 }
 
-/// Computed in float64 by PyTorch's layers with the strides of v1.
-TEST(ResNet50, GivesTheKnownAnswersOfV1) {
+/// What a network gives for procedural weights and images, computed in float64 by PyTorch's layers.
+struct Known {
   ModelConfig config;
-  config.version = resnet50::Version::kV1;
+  std::vector<double> logits;  ///< the first of the first sample
+  double loss = 0.0;
+  /// Norms of gradients: conv1, layer1.0.conv1, layer1.0.downsample.0, fc.weight, fc.bias.
+  std::vector<double> norms;
+};
+
+void expect_known(Known known) {
+  ModelConfig& config = known.config;
   config.image_size = 64;
-  config.padding = Reference::kTorchvision;
   const nn::Network net = resnet50::build_network(config);
   nn::Device device;
   nn::ExecutorOptions options;
@@ -103,14 +123,13 @@ TEST(ResNet50, GivesTheKnownAnswersOfV1) {
   std::copy(images.begin(), images.end(), executor.input().begin());
   executor.forward(nn::Mode::kTraining);
   const std::vector<float> outputs = executor.read_outputs();
-  const std::vector<double> known = {-1.950152694, .3326403563, 2.040656784, .00703928362};
-  for (std::size_t c = 0; c < known.size(); ++c) {
-    EXPECT_NEAR(static_cast<double>(outputs[c]), known[c], 2e-4) << c;
+  for (std::size_t c = 0; c < known.logits.size(); ++c) {
+    EXPECT_NEAR(static_cast<double>(outputs[c]), known.logits[c], 2e-4) << c;
   }
   const std::vector<std::int32_t> labels = {0, 1, 2, 3};
   std::vector<float> gradient(outputs.size());
   const nn::LossSums loss = nn::softmax_cross_entropy(outputs, labels, 0.0, 0.25, gradient);
-  EXPECT_NEAR(loss.loss / 4.0, 8.73740295325, 1e-3);
+  EXPECT_NEAR(loss.loss / 4.0, known.loss, 1e-3);
   executor.write_output_gradient(gradient);
   executor.backward(false, nullptr);
   const auto norm = [&](const std::string& name) {
@@ -123,12 +142,30 @@ TEST(ResNet50, GivesTheKnownAnswersOfV1) {
     }
     throw base::DataError(name);
   };
-  EXPECT_NEAR(norm("fc.weight") / 26.582195, 1.0, 1e-4);
-  EXPECT_NEAR(norm("fc.bias") / .50459768, 1.0, 1e-4);
   // A ReLU whose input rounds to the other side of zero moves gradients before it by 1e-3 to 1e-2.
-  EXPECT_NEAR(norm("layer1.0.downsample.0.weight") / 185.14198, 1.0, 1e-2);
-  EXPECT_NEAR(norm("layer1.0.conv1.weight") / 266.12981, 1.0, 1e-2);
-  EXPECT_NEAR(norm("conv1.weight") / 817.69334, 1.0, 1e-2);
+  EXPECT_NEAR(norm("conv1.weight") / known.norms[0], 1.0, 1e-2);
+  EXPECT_NEAR(norm("layer1.0.conv1.weight") / known.norms[1], 1.0, 1e-2);
+  EXPECT_NEAR(norm("layer1.0.downsample.0.weight") / known.norms[2], 1.0, 1e-2);
+  EXPECT_NEAR(norm("fc.weight") / known.norms[3], 1.0, 1e-4);
+  EXPECT_NEAR(norm("fc.bias") / known.norms[4], 1.0, 1e-4);
+}
+
+TEST(ResNet50, GivesTheKnownAnswersOfV1) {
+  expect_known({{.version = Version::kV1, .padding = Reference::kTorchvision},
+                {-1.950152694, .3326403563, 2.040656784, .00703928362},
+                8.73740295325,
+                {817.69334, 266.12981, 185.14198, 26.582195, .50459768}});
+}
+
+TEST(ResNet50, GivesTheKnownAnswersOfV2) {
+  expect_known({{.version = Version::kV2, .padding = Reference::kMlperf},
+                {-.3024362314, .5251880518, 1.355731327, -.289563721},
+                7.04609331243,
+                {214.9768, 63.261293, 46.646737, 10.75082, .49933045}});
+  expect_known({{.version = Version::kV2, .padding = Reference::kTorchvision},
+                {-.3328367993, .09828526707, .9252928891, -.4364537509},
+                6.97334062557,
+                {218.52808, 64.644507, 47.499513, 10.74038, .49927439}});
 }
 
 TEST(ResNet50, NamesParametersAsTorchvisionDoes) {

@@ -42,6 +42,12 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
       return make_spread(operation, planner);
     case OperationKind::kBiased:
       return make_biased(operation, planner);
+    case OperationKind::kSum:
+      return make_sum(operation, planner);
+    case OperationKind::kResponseNorm:
+      return make_response_norm(operation, planner);
+    case OperationKind::kFlatten:
+      return make_flatten(operation, planner);
     case OperationKind::kBatchNorm:
       return make_batch_norm(operation, planner);
     case OperationKind::kMaxPool:

@@ -15,16 +15,19 @@ void BatchNormFactors::plan(const Operation& operation, std::int64_t padded, std
 }
 
 void BatchNormFactors::plan_backward(Planner& planner) {
+  if (operation_.weights < 0) return;
   const auto bytes = channels_ * static_cast<std::int64_t>(sizeof(float));
   gamma_target_.plan(planner, bytes, planner.backward_observation());
   beta_target_.plan(planner, bytes, planner.backward_observation());
 }
 
 void BatchNormFactors::bind(const Arena& arena, const Kernels& kernels) {
-  gamma_ = arena.parameters.weights(operation_.weights);
-  beta_ = arena.parameters.weights(operation_.bias);
-  gamma_target_.bind(arena, operation_.weights, kernels);
-  beta_target_.bind(arena, operation_.bias, kernels);
+  if (operation_.weights >= 0) {
+    gamma_ = arena.parameters.weights(operation_.weights);
+    beta_ = arena.parameters.weights(operation_.bias);
+    gamma_target_.bind(arena, operation_.weights, kernels);
+    beta_target_.bind(arena, operation_.bias, kernels);
+  }
   statistics_ = &arena.statistics;
   groups_ = arena.groups;
   const std::size_t size =
@@ -43,8 +46,8 @@ void BatchNormFactors::set(std::size_t at, std::size_t channel, double mean, dou
   const double inverse = 1.0 / std::sqrt(variance + operation_.epsilon);
   mean_[at] = static_cast<float>(mean);
   inverse_deviation_[at] = static_cast<float>(inverse);
-  scale_[at] = static_cast<float>(inverse * static_cast<double>(gamma_[channel]));
-  shift_[at] = beta_[channel];
+  scale_[at] = static_cast<float>(inverse * gamma_at(channel));
+  shift_[at] = beta_ == nullptr ? 0.0F : beta_[channel];
 }
 
 void BatchNormFactors::set_forward(const GroupReduction& reduction, std::size_t group,
@@ -93,7 +96,7 @@ void BatchNormFactors::set_backward(const GroupReduction& reduction, std::size_t
   for (std::int64_t c = first; c < first + count; ++c) {
     const std::size_t at = base(group) + static_cast<std::size_t>(c);
     const double inverse = static_cast<double>(inverse_deviation_[at]);
-    const double slope = inverse * static_cast<double>(gamma_[c]);
+    const double slope = inverse * gamma_at(static_cast<std::size_t>(c));
     slope_[at] = static_cast<float>(slope);
     offset_[at] = static_cast<float>(slope * sum[c] / points);
     tilt_[at] = static_cast<float>(slope * inverse * inverse * product[c] / points);
@@ -102,6 +105,7 @@ void BatchNormFactors::set_backward(const GroupReduction& reduction, std::size_t
 
 void BatchNormFactors::store_parameter_gradients(const GroupReduction& reduction,
                                                  bool accumulate) const {
+  if (gamma_ == nullptr) return;
   std::vector<double> gamma(static_cast<std::size_t>(channels_), 0.0);
   std::vector<double> beta(static_cast<std::size_t>(channels_), 0.0);
   for (std::size_t group = 0; group < group_count(); ++group) {

@@ -56,11 +56,14 @@ class BatchNormFactors final : public ChannelMap {
 
   Operation operation_;
   std::int64_t channels_ = 0, padded_ = 0, rows_ = 0;
-  const float* gamma_ = nullptr;
+  const float* gamma_ = nullptr;  ///< null, as beta_: 1 and 0
   const float* beta_ = nullptr;
   RunningStatistics* statistics_ = nullptr;
   const BatchGroups* groups_ = nullptr;
   GradientTarget gamma_target_, beta_target_;
+  double gamma_at(std::size_t channel) const {
+    return gamma_ == nullptr ? 1.0 : static_cast<double>(gamma_[channel]);
+  }
   bool by_group_ = false;
   std::vector<float> mean_, inverse_deviation_, scale_, shift_;
   std::vector<float> slope_, offset_, tilt_;

@@ -77,9 +77,9 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       observes_forward_(planner.observes(Pass::kForward)) {
   factors_.plan(operation, columns_.padded(), operation.dst.spatial_size());
   output_.plan(operation, planner, factors_);
-  const dnnl::memory::desc parameter = plain_desc({operation.dst.channels});
-  planner.set_parameter_desc(operation.weights, parameter);
-  planner.set_parameter_desc(operation.bias, parameter);
+  for (const ParameterId id : {operation.weights, operation.bias}) {
+    if (id >= 0) planner.set_parameter_desc(id, plain_desc({operation.dst.channels}));
+  }
   if (!planner.training()) return;
   if (operation.relu && !is_gated()) {
     const std::int64_t signs = batch_ * columns_.sample_signs();
@@ -107,7 +107,10 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
   }
   if (operation_.residual) planner.contribute_in(*operation_.residual, kept_buffer_);
   const ValuePlace& src = output_.place_again();
-  if (operation_.src != 0 && planner.is_read_once(operation_.src) && !src.is_slice) {
+  const Operation& maker = planner.network().operations()[static_cast<std::size_t>(operation_.src)];
+  const bool is_free = operation_.src != 0 && planner.is_read_once(operation_.src) &&
+                       !src.is_slice && !keeps_output(maker);
+  if (is_free) {
     diff_src_buffer_ = src.buffer;
   } else if (kept_buffer_ != diff_first_) {
     diff_src_buffer_ = diff_first_;

@@ -11,6 +11,9 @@ namespace nn {
 std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_biased(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_sum(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_response_norm(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_flatten(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_concatenation(const Operation& operation, Planner& planner);

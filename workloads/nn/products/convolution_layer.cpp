@@ -32,9 +32,12 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
   options.first =
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
   options.transposed = operation.kind == OperationKind::kDeconvolution;
-  return {operation, planner.value_desc(operation.src),
-          network.parameters()[static_cast<std::size_t>(operation.weights)].shape, options,
-          planner.device()};
+  memory::dims weights = network.parameters()[static_cast<std::size_t>(operation.weights)].shape;
+  if (operation.groups > 1) {
+    weights.front() /= operation.groups;
+    weights.insert(weights.begin(), operation.groups);
+  }
+  return {operation, planner.value_desc(operation.src), weights, options, planner.device()};
 }
 
 class ConvolutionLayer final : public Layer {
@@ -111,7 +114,9 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
   dst_desc_ = with_samples(
       retyped(made_desc(planner, slices.sizes().front()), planner.value_type()), planner.batch());
-  if (WidenedForward::supports(problem_, layouts(), planner)) problem_ = problem_.of_phases();
+  if (!problem_.is_grouped() && WidenedForward::supports(problem_, layouts(), planner)) {
+    problem_ = problem_.of_phases();
+  }
   // Only gradients choose Winograd by the size of a batch: a forward pass has the same bits in a
   // batch of any size.
   if (planner.training() && planner.winograd()) {
@@ -123,7 +128,11 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   list_methods(planner);
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
-  planner.set_parameter_desc(operation_.weights, weights_desc_);
+  // Plain weights of groups are plain weights.
+  const auto& shape =
+      planner.network().parameters()[static_cast<std::size_t>(operation_.weights)].shape;
+  planner.set_parameter_desc(operation_.weights,
+                             problem_.is_grouped() ? plain_desc(shape) : weights_desc_);
   if (operation_.bias >= 0) {
     planner.set_parameter_desc(operation_.bias, plain_desc({operation_.dst.channels}));
   }
@@ -145,7 +154,7 @@ void ConvolutionLayer::list_methods(const Planner& planner) {
                         {}};
     // This project's products of floats read tiled weights, whatever layout the others read.
     ConvolutionLayouts tiled = layouts();
-    tiled.weights = tiled_weights_desc(problem_.weights_dims());
+    if (!problem_.is_grouped()) tiled.weights = tiled_weights_desc(problem_.weights_dims());
     const bool is_weights = product == ConvolutionProduct::kWeightsGradient;
     for (const Method one :
          permitted_methods(product, problem_, is_weights ? layouts() : tiled, planner)) {

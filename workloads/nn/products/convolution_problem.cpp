@@ -169,6 +169,7 @@ std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
   constexpr std::int64_t kSide = kWinogradTile, kLeastChannels = 32;
   const std::vector<std::int64_t> three = {3, 3};
   if (options_.compute != memory::data_type::f32 || operation_.kernel != three) return 0;
+  if (is_grouped()) return 0;
   if (!all_are(operation_.stride, 1) || !all_are(skipped_, 0)) return 0;
   if (std::min(from_.channels, to_.channels) < kLeastChannels) return 0;
   std::int64_t tiles = samples * phases_.count();

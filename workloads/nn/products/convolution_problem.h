@@ -110,6 +110,8 @@ class ConvolutionProblem {
   dnnl::memory::data_type compute() const { return options_.compute; }
   bool is_first() const { return options_.first; }
   bool is_transposed() const { return options_.transposed; }
+  /// Weights are then [groups, C_out / groups, C_in / groups, K...].
+  bool is_grouped() const { return operation_.groups > 1; }
   Device& device() const { return *device_; }
 
  private:

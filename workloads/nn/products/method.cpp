@@ -59,6 +59,7 @@ std::string method_key(ConvolutionProduct product, const ConvolutionProblem& pro
       problem.image_of(Side::kSource).channels, problem.image_of(Side::kDestination).channels,
       fmt::join(operation.kernel, "x"), fmt::join(operation.stride, "x"),
       fmt::join(operation.padding.begin, "x"));
+  if (problem.is_grouped()) key += fmt::format(" g{}", operation.groups);
   if (is_atrous(operation)) key += fmt::format(" d{}", fmt::join(operation.dilation, "x"));
   return key + fmt::format(" of {} {}", fmt::join(problem.image_of(Side::kSource).spatial, "x"),
                            problem.compute() == dnnl::memory::data_type::bf16 ? "bf16" : "f32");

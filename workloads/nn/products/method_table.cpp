@@ -226,6 +226,7 @@ std::span<const MethodRow> method_rows() { return kMethodRows; }
 
 std::vector<Method> permitted_methods(ConvolutionProduct product, const ConvolutionProblem& problem,
                                       const ConvolutionLayouts& layouts, const Planner& planner) {
+  if (problem.is_grouped()) return {Method::kLibrary};
   std::vector<Method> all;
   for (const MethodRow& row : kMethodRows) {
     if (row.product != product || !can_make(row, problem, layouts, planner)) continue;
@@ -251,6 +252,10 @@ Method choose_method(ConvolutionProduct product, const ConvolutionProblem& probl
 
 MethodChoice choose_methods(const ConvolutionProblem& problem, ConvolutionLayouts& layouts,
                             const Planner& planner) {
+  if (problem.is_grouped()) {
+    layouts.weights = plain_desc(problem.weights_dims());
+    return {};
+  }
   layouts.weights = tiled_weights_desc(problem.weights_dims());
   MethodChoice choice;
   choice.forward = choose_method(kForward, problem, layouts, planner);
