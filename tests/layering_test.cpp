@@ -116,6 +116,7 @@ Rooms visible_from(const std::string& room) {
        with(below_parallel(), {"workloads/parallel", "runner/doctor"})},
       {"workloads/parallel/split_layers", with(below_parallel(), {"workloads/parallel"})},
       {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
+      {"workloads/images", with(below_parallel(), {"workloads/parallel", "workloads/synthetic"})},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/audit", {"analysis", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/submission", {"analysis", "runner/base", "runner/mllog", "runner/mllog/rules"}},
@@ -133,8 +134,8 @@ Rooms visible_from(const std::string& room) {
        with(with(seen_by_writers(), writers()), {"analysis/report", "analysis/history"})}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
-  return with(below_parallel(),
-              {"workloads/parallel", "workloads/parallel/hybrid", "workloads/synthetic"});
+  return with(below_parallel(), {"workloads/parallel", "workloads/parallel/hybrid",
+                                 "workloads/synthetic", "workloads/images"});
 }
 
 bool may_include(const std::string& room, const std::string& seen) {

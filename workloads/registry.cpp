@@ -1,6 +1,8 @@
 // The table of workloads: to add one, add its entry.
 #include "workloads/registry.h"
 
+#include "workloads/alexnet/config.h"
+#include "workloads/alexnet/workload.h"
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/generate.h"
 #include "workloads/cosmoflow/workload.h"
@@ -11,10 +13,10 @@
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
+#include "workloads/images/generate.h"
 #include "workloads/parallel/exchange_bench/bench.h"
 #include "workloads/parallel/split_layers/bench.h"
 #include "workloads/resnet50/config.h"
-#include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
 
 namespace workloads {
@@ -26,7 +28,14 @@ std::vector<runner::WorkloadEntry> registry() {
            .check = resnet50::check_config,
            .memory_needs = resnet50::memory_needs,
            .declare_bench = resnet50::declare_bench,
-           .declare_generate = resnet50::declare_generate},
+           .declare_generate = images::declare_generate},
+          {.name = "alexnet",
+           .summary = "AlexNet and AlexNet-BN, image classification",
+           .make = alexnet::make_workload,
+           .check = alexnet::check_config,
+           .memory_needs = alexnet::memory_needs,
+           .declare_bench = alexnet::declare_bench,
+           .declare_generate = images::declare_generate},
           {.name = "dlrm",
            .summary = "DLRM, click-through prediction from dense features and embedding tables",
            .make = dlrm::make_workload,

@@ -12,8 +12,8 @@
 
 #include "runner/base/random.h"
 #include "staging/dataset/file.h"
-#include "workloads/resnet50/decoded_images.h"
-#include "workloads/resnet50/preprocess.h"
+#include "workloads/images/decoded_images.h"
+#include "workloads/images/preprocess.h"
 
 namespace {
 
@@ -37,7 +37,7 @@ Files files_in(const std::string& folder) {
 }
 
 /// The view that training draws at `number`.
-void draw(const Files& files, resnet50::DecodedImages& kept, const resnet50::Preprocess& preprocess,
+void draw(const Files& files, images::DecodedImages& kept, const images::Preprocess& preprocess,
           std::uint64_t number, std::vector<float>& out) {
   constexpr std::int64_t kNextUse = 1;
   const std::uint64_t at = number % files.size();
@@ -52,11 +52,11 @@ void draw(const Files& files, resnet50::DecodedImages& kept, const resnet50::Pre
 }
 
 /// The mean difference of scaled views from exact ones, absolute, in the style's values.
-double difference(const Files& files, const resnet50::Preprocess& scaled,
-                  const resnet50::Preprocess& exact) {
+double difference(const Files& files, const images::Preprocess& scaled,
+                  const images::Preprocess& exact) {
   constexpr std::uint64_t kEpochs = 4;
   std::vector<float> one(static_cast<std::size_t>(exact.sample_floats())), other(one.size());
-  resnet50::DecodedImages none(0);
+  images::DecodedImages none(0);
   double sum = 0.0;
   for (std::uint64_t number = 0; number < kEpochs * files.size(); ++number) {
     draw(files, none, scaled, number, one);
@@ -67,12 +67,12 @@ double difference(const Files& files, const resnet50::Preprocess& scaled,
 }
 
 /// An iteration is one image. Those that fit into `kept_bytes` are decoded before.
-void views(benchmark::State& state, const Files& files, resnet50::Style style, bool scaled_decoding,
+void views(benchmark::State& state, const Files& files, images::Style style, bool scaled_decoding,
            std::int64_t kept_bytes) {
-  const resnet50::Preprocess exact(style, kImageSize);
-  const resnet50::Preprocess preprocess(style, kImageSize, 0, 0, scaled_decoding);
+  const images::Preprocess exact(style, kImageSize);
+  const images::Preprocess preprocess(style, kImageSize, 0, 0, scaled_decoding);
   std::vector<float> out(static_cast<std::size_t>(preprocess.sample_floats()));
-  resnet50::DecodedImages kept(kept_bytes);
+  images::DecodedImages kept(kept_bytes);
   std::uint64_t drawn = 0;
   while (kept_bytes > 0 && drawn < files.size()) draw(files, kept, preprocess, drawn++, out);
   for (auto _ : state) {
@@ -96,8 +96,8 @@ int main(int count, char** arguments) {
     std::cerr << arguments[1] << ": expected images\n";
     return 2;
   }
-  for (const auto& [name, style] : resnet50::style_choices()) {
-    if (style == resnet50::Style::kCifar) continue;
+  for (const auto& [name, style] : images::style_choices()) {
+    if (style == images::Style::kCifar) continue;
     constexpr std::int64_t kEnough = std::int64_t{1} << 40;
     benchmark::RegisterBenchmark(name.c_str(), views, files, style, false, 0);
     benchmark::RegisterBenchmark((name + ", scaled").c_str(), views, files, style, true, 0);

@@ -88,32 +88,6 @@ Device::Device() {
   static_cast<void>(trusted);
 }
 
-ChannelLayout ChannelLayout::in_wide_columns() const {
-  constexpr std::int64_t kLineChannels = 64;  // so that a column's rows are whole cache lines
-  constexpr std::int64_t kPieceRows = 512;
-  if (!is_last()) return *this;
-  ChannelLayout wide = *this;
-  wide.pieces = std::max<std::int64_t>(1, rows / kPieceRows);
-  if (blocks == 1) return wide;
-  const std::int64_t columns = base::ceil_div(channels, Column::kMostChannels);
-  const std::int64_t lines = base::ceil_div(channels, kLineChannels);
-  wide.block_stride = base::ceil_div(lines, columns) * kLineChannels;
-  wide.width = static_cast<int>(wide.block_stride);
-  wide.blocks = base::ceil_div(channels, wide.block_stride);
-  return wide;
-}
-
-Column ChannelLayout::column(std::int64_t block) const {
-  const std::int64_t left = padded ? width : channels - block * width;
-  return {rows, row_stride, static_cast<int>(std::min<std::int64_t>(width, left))};
-}
-
-Column ChannelLayout::column(std::int64_t block, std::int64_t piece) const {
-  Column part = column(block);
-  part.rows = first_row(piece + 1) - first_row(piece);
-  return part;
-}
-
 ChannelLayout channel_layout(const dnnl::memory::desc& desc) {
   const std::optional<BlockedLayout> known = layout_of(desc);
   if (!known || known->ndims() < 2) refuse(desc);
@@ -327,6 +301,60 @@ void append_relu(dnnl::primitive_attr& attributes) {
   after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
 #endif
   attributes.set_post_ops(after);
+}
+
+dnnl::pooling_forward::primitive_desc describe_pooling(const dnnl::engine& engine,
+                                                       dnnl::prop_kind kind,
+                                                       const dnnl::memory::desc& src,
+                                                       const dnnl::memory::desc& dst,
+                                                       const PoolingWindows& windows) {
+  return describe_forward<dnnl::pooling_forward>(
+      engine, user_scratchpad(), kind, dnnl::algorithm::pooling_max, src, dst, windows.stride,
+      windows.kernel,
+#if DNNL_VERSION_MAJOR >= 3
+      dnnl::memory::dims(windows.kernel.size(), 0),  // pixels between taps
+#endif
+      windows.padding_begin, windows.padding_end);
+}
+
+dnnl::pooling_backward::primitive_desc describe_pooling_gradient(
+    const dnnl::engine& engine, const dnnl::pooling_forward::primitive_desc& forward,
+    const dnnl::memory::desc& diff_src, const dnnl::memory::desc& diff_dst,
+    const PoolingWindows& windows) {
+  return describe_backward<dnnl::pooling_backward>(engine, forward, dnnl::algorithm::pooling_max,
+                                                   diff_src, diff_dst, windows.stride,
+                                                   windows.kernel,
+#if DNNL_VERSION_MAJOR >= 3
+                                                   dnnl::memory::dims(windows.kernel.size(), 0),
+#endif
+                                                   windows.padding_begin, windows.padding_end);
+}
+
+dnnl::lrn_forward::primitive_desc describe_response_norm(const dnnl::engine& engine,
+                                                         dnnl::prop_kind kind,
+                                                         const dnnl::memory::desc& values,
+                                                         const ResponseNorm& numbers) {
+  return describe_forward<dnnl::lrn_forward>(
+      engine, user_scratchpad(), kind, dnnl::algorithm::lrn_across_channels, values,
+#if DNNL_VERSION_MAJOR >= 3
+      values,
+#endif
+      numbers.size, static_cast<float>(numbers.alpha), static_cast<float>(numbers.beta),
+      static_cast<float>(numbers.k));
+}
+
+dnnl::lrn_backward::primitive_desc describe_response_norm_gradient(
+    const dnnl::engine& engine, const dnnl::lrn_forward::primitive_desc& forward,
+    const dnnl::memory::desc& values, const ResponseNorm& numbers) {
+  return describe_backward<dnnl::lrn_backward>(
+      engine, forward, dnnl::algorithm::lrn_across_channels,
+#if DNNL_VERSION_MAJOR >= 3
+      values, values, values,
+#else
+      values, values,
+#endif
+      numbers.size, static_cast<float>(numbers.alpha), static_cast<float>(numbers.beta),
+      static_cast<float>(numbers.k));
 }
 
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,

@@ -14,9 +14,6 @@ struct AdagradConfig {
   double epsilon = 1e-8;
 };
 
-/// Which tensors decay and, with LAMB, have a trust ratio. all: every tensor, as in the MLPerf HPC
-/// reference. weights: those for which ParameterView::decays is set; the ratio of others is 1.
-enum class DecayScope { kAll, kWeights };
 /// decayed: the trust ratio is 1 if weight decay is 0. always: it is ||w|| / ||u|| then, too.
 enum class LambTrust { kDecayed, kAlways };
 

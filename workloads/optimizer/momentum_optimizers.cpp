@@ -85,12 +85,13 @@ class MomentumOptimizer : public Optimizer {
     });
   }
 
-  /// Norms of the tensors of a range that decay; 0 for others.
-  std::vector<Norms> norms(std::span<const ParameterView> parameters, ParameterRange range) {
+  /// Norms of the tensors of a range that are in the scope; 0 for others.
+  std::vector<Norms> norms(std::span<const ParameterView> parameters, ParameterRange range,
+                           DecayScope scope) {
     const auto squares =
         blocks_.sums<2>(range, [&](const UpdateBlock& block) -> std::array<double, 2> {
           const ParameterView& parameter = parameters[block.parameter];
-          if (!parameter.decays) return {};
+          if (scope == DecayScope::kWeights && !parameter.decays) return {};
           return {sum_of_squares(parameter.weights + block.begin, block.count),
                   sum_of_squares(parameter.gradient + block.begin, block.count)};
         });
@@ -181,10 +182,11 @@ class Lars final : public MomentumOptimizer {
   }
 
   void update(std::span<const ParameterView> parameters, ParameterRange range) override {
-    const std::vector<Norms> norm = norms(parameters, range);
+    const std::vector<Norms> norm = norms(parameters, range, config_.scope);
     std::vector<Rule> rules;
     for (std::size_t p = range.first; p < range.last; ++p) {
-      rules.push_back(rule(parameters[p].decays, norm[p - range.first]));
+      const bool decays = config_.scope == DecayScope::kAll || parameters[p].decays;
+      rules.push_back(rule(decays, norm[p - range.first]));
     }
     apply(parameters, range, rules);
   }

@@ -19,7 +19,8 @@ struct SgdConfig {
   bool nesterov = false;
 };
 
-/// trust = eta ||w|| / (||g|| + wd ||w|| + epsilon), 1 when either norm is 0; u = g + wd w.
+/// trust = eta ||w|| / (||g|| + wd ||w|| + epsilon), 1 when either norm is 0; u = g + wd w. Tensors
+/// outside of the scope have trust 1 and wd 0.
 /// Source: You, Gitman, Ginsburg, arXiv:1708.03888; momentum forms: arXiv:1909.09756, section 3.
 struct LarsConfig {
   double momentum = 0.9;
@@ -28,6 +29,7 @@ struct LarsConfig {
   double epsilon = 0.0;
   LarsVariant variant = LarsVariant::kScaled;
   bool nesterov = false;
+  DecayScope scope = DecayScope::kWeights;
 };
 
 std::unique_ptr<Optimizer> make_sgd(const SgdConfig& config);

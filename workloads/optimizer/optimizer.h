@@ -54,6 +54,10 @@ enum class MomentumForm { kTorch, kKeras };
 /// l2: g + wd w. keras_l2: g + 2 wd w (a loss term wd sum(w^2), as in the TF2 reference's SGD).
 /// decoupled: w -= lr wd w in addition to the step.
 enum class DecayMode { kL2, kKerasL2, kDecoupled };
+/// Which tensors decay and, with LAMB and LARS, have a trust ratio. all: every tensor, as MLPerf
+/// HPC's LAMB has it. weights: those for which ParameterView::decays is set; the ratio of others
+/// is 1.
+enum class DecayScope { kAll, kWeights };
 /// The hyperparameters that a log reports.
 struct Hyperparameters {
   std::string name;  ///< "sgd", "lars", "adagrad", "lamb", "adam" or "adamw"

@@ -20,6 +20,13 @@ double parse_weight_decay(const base::ObjectReader& section, double fallback) {
                                   base::not_negative());
 }
 
+DecayScope parse_scope(const base::ObjectReader& section, DecayScope fallback) {
+  return section.choice<DecayScope>(
+      "scope", fallback, {{"all", DecayScope::kAll}, {"weights", DecayScope::kWeights}},
+      "tensors that decay and, with lamb and lars, have a trust ratio; weights: all but batch norm "
+      "and biases");
+}
+
 bool parse_nesterov(const base::ObjectReader& section, double momentum) {
   const bool nesterov =
       section.optional<bool>("nesterov", false, "look ahead along the momentum before stepping");
@@ -65,6 +72,7 @@ LarsConfig parse_lars(const base::ObjectReader& section) {
                                              "the same with m lr_t / lr_(t-1); unscaled: "
                                              "v = m v + trust u, w -= lr v");
   lars.nesterov = parse_nesterov(section, lars.momentum);
+  lars.scope = parse_scope(section, lars.scope);
   return lars;
 }
 
@@ -89,10 +97,7 @@ void parse_moments(const base::ObjectReader& section, Config& config) {
       "epsilon", config.epsilon, "added to the root of the second moment", divisor_range());
   config.weight_decay = section.optional<double>(
       "weight_decay", config.weight_decay, "wd, on the tensors of scope", base::not_negative());
-  config.scope = section.choice<DecayScope>(
-      "scope", config.scope, {{"all", DecayScope::kAll}, {"weights", DecayScope::kWeights}},
-      "tensors that decay and, with lamb, have a trust ratio; weights: all but batch norm and "
-      "biases");
+  config.scope = parse_scope(section, config.scope);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Parsing of a "schedule" section, including the conversion of epochs to steps.
 #include <cmath>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "workloads/optimizer/schedule.h"
@@ -114,7 +115,15 @@ class Parser {
     parse_end(1e-4);
     decay_.power =
         in_.optional<double>("power", decay_.power, "exponent of the decay", base::positive());
-    parse_decay(1);
+    if (!in_.optional<bool>("decay_from_start", false,
+                            "the decay counts from the first update, so that the rate falls at "
+                            "once where warm-up ends, as in Caffe")) {
+      return parse_decay(1);
+    }
+    warmup_.rise = Rise::kBefore;
+    const std::int64_t warmup = std::exchange(warmup_.length, 0);
+    parse_decay(0);
+    warmup_.length = warmup;
   }
 
   void parse_delayed_polynomial() {

@@ -24,8 +24,8 @@ class Breaks {
   std::vector<std::string> list_;
 };
 
-std::string name_of(Style style) {
-  for (const auto& [name, one] : style_choices()) {
+std::string name_of(images::Style style) {
+  for (const auto& [name, one] : images::style_choices()) {
     if (one == style) return name;
   }
   return "unknown";
@@ -39,10 +39,11 @@ void compare_model(const Config& config, Breaks& breaks) {
   breaks.expect("/model/width", reference.width, config.model.width);
   breaks.expect("/model/image_size", reference.image_size, config.model.image_size);
   breaks.expect("/model/classes", reference.classes, config.model.classes);
-  breaks.expect("/dataset/preprocess", name_of(Style::kMlperf), name_of(config.data.preprocess));
-  breaks.expect("/dataset/scaled_decoding", false, config.data.scaled_decoding);
+  breaks.expect("/dataset/preprocess", name_of(images::Style::kMlperf),
+                name_of(config.images.data.preprocess));
+  breaks.expect("/dataset/scaled_decoding", false, config.images.data.scaled_decoding);
   constexpr double kSmoothing = 0.1;
-  const double smoothing = config.training.label_smoothing;
+  const double smoothing = config.images.training.label_smoothing;
   if (smoothing != 0.0 && smoothing != kSmoothing) {
     breaks.add(
         fmt::format("/training/label_smoothing: must be 0 or {}, got {}", kSmoothing, smoothing));
@@ -72,8 +73,13 @@ void compare_optimizer(const Training& training, Breaks& breaks) {
     const nn::LarsConfig& lars = *training.lars;
     breaks.expect("/optimizer/nesterov", false, lars.nesterov);
     breaks.expect("/optimizer/eta", reference.eta, lars.eta);
+    if (lars.scope != reference.scope) breaks.add("/optimizer/scope: must be weights, got all");
     breaks.expect<std::string>("/optimizer/variant", to_string(reference.variant),
                                to_string(lars.variant));
+  }
+  const nn::Decay& decay = training.schedule.decay;
+  if (decay.shape == nn::DecayShape::kPolynomial && decay.begin < training.schedule.warmup.length) {
+    breaks.add("/schedule/decay_from_start: must be false, got true");
   }
   // For other shapes, required log keys are missing, so the log itself shows the violation.
   if (training.schedule.decay.shape == nn::DecayShape::kDelayedPolynomial) {

@@ -148,6 +148,32 @@ TEST(Lars, AgreesWithItsTwinInEveryCombination) {
   }
 }
 
+/// As the solvers of AlexNet had it; computed in float64.
+TEST(Lars, OfAllTensorsMovesBiasesByTheirOwnNorms) {
+  nn::LarsConfig config = lars_config(LarsVariant::kScaled, 5e-4);
+  config.scope = nn::DecayScope::kAll;
+  const auto lars = nn::make_lars(config);
+  Pair weights({.5, -.25, 1, 2}, true), bias({0, 0}, false);
+  const std::vector<std::pair<double, double>> steps = {{1, 1}, {5.5, 2}, {10, -1}};
+  const std::vector<Vector> known_weights = {
+      {.499579021029, -.250839333385, 1.0012576878, 1.99831608412},
+      {.496886132642, -.256215525821, 1.00931718428, 1.98754453057},
+      {.498639215998, -.252674564174, 1.00398834435, 1.99455686399}};
+  const std::vector<Vector> known_biases = {
+      {-.05, .02}, {-.0952748625344, .0381099450137}, {-.13506949019, .054027796076}};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto [rate, f] = steps[i];
+    weights.set_gradient({.1 * f, .2 * f, -.3 * f, .4 * f});
+    bias.set_gradient({.05 * f, -.02 * f});
+    const std::vector<nn::ParameterView> views = {weights.view("w"), bias.view("b")};
+    lars->begin_update(views, rate);
+    lars->update(views, {0, 2});
+    for (std::size_t e = 0; e < 4; ++e)
+      EXPECT_NEAR(weights.weights[e], known_weights[i][e], 2e-7) << i;
+    for (std::size_t e = 0; e < 2; ++e) EXPECT_NEAR(bias.weights[e], known_biases[i][e], 2e-8) << i;
+  }
+}
+
 TEST(Lars, WithTrustOneIsMomentumSgd) {
   // Without decay, eta = ||g|| / ||w|| gives trust 1; here both norms are 5.
   nn::LarsConfig config = lars_config(LarsVariant::kUnscaled, 0.0);

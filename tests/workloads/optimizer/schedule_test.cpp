@@ -53,6 +53,21 @@ TEST(Polynomial, FollowsASubmissionWhoseStepsWereGivenDirectly) {
   expect_points(schedule, {{1000, 2.718260}, {10000, 4.105056}, {20000, 0.535975}}, 5e-7);
 }
 
+/// AlexNet-BN's solvers for batches of 32K: warm-up begins at 1, and the rate falls where it ends.
+TEST(Polynomial, CanCountFromTheFirstUpdate) {
+  const auto schedule = parse(R"({"name": "polynomial", "learning_rate": 32, "warmup_steps": 400,
+                                  "warmup_start_learning_rate": 1, "decay_from_start": true,
+                                  "decay_steps": 4000, "end_learning_rate": 0})",
+                              {32768, 39, 103});
+  expect_points(
+      schedule,
+      {{0, 1}, {200, 16.5}, {399, 31.9225}, {400, 25.92}, {2000, 8}, {4000, 0}, {4010, 0}}, 1e-9);
+  const auto of_run = parse(R"({"name": "polynomial", "learning_rate": 0.08,
+                                "decay_from_start": true, "end_learning_rate": 0})",
+                            {512, 2500, 100});
+  expect_points(of_run, {{0, .08}, {125000, .02}, {250000, 0}}, 1e-12);
+}
+
 TEST(Polynomial, HoldsTheEndRateAfterTheDecay) {
   const auto schedule = parse(R"({"name": "polynomial", "learning_rate": 1, "decay_epochs": 4,
                                   "power": 1, "end_learning_rate": 0.25})");

@@ -123,8 +123,8 @@ TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
   config["training"]["precision"] = "bf16";
   config["training"]["f32_layers"] = {"conv1", "layer1.0.conv2"};
   const Config parsed = parse_config(base::ObjectReader(config, "small.json"));
-  EXPECT_EQ(parsed.training.arithmetic.precision, nn::Precision::kBf16);
-  EXPECT_EQ(parsed.training.arithmetic.f32_layers.size(), 2u);
+  EXPECT_EQ(parsed.images.training.arithmetic.precision, nn::Precision::kBf16);
+  EXPECT_EQ(parsed.images.training.arithmetic.f32_layers.size(), 2u);
   config["training"]["precision"] = "f32";
   EXPECT_FALSE(is_taken(config, "f32_layers in f32"));
   config["training"] = {{"global_batch_size", 32}, {"precision", "f16"}};
@@ -134,7 +134,7 @@ TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
   config = small();
   config["training"]["winograd_gradients"] = false;
   EXPECT_FALSE(parse_config(base::ObjectReader(config, "small.json"))
-                   .training.arithmetic.winograd_gradients);
+                   .images.training.arithmetic.winograd_gradients);
 }
 
 TEST(Resnet50Config, ScalesDecodingOnlyOfCrops) {
@@ -196,7 +196,7 @@ TEST(Resnet50Config, PlansTheMemoryOfWhatTravelsBetweenNodes) {
 TEST(Resnet50Config, KnowsWhatIsMadeAgain) {
   json config = small();
   const auto recompute = [&] {
-    return parse_config(base::ObjectReader(config, "small.json")).training.recompute;
+    return parse_config(base::ObjectReader(config, "small.json")).images.training.recompute;
   };
   EXPECT_EQ(recompute(), nn::Recompute::kNormalizations);
   for (const nn::Recompute one : nn::kAllRecompute) {

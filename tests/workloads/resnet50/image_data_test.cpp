@@ -1,6 +1,6 @@
 // Tests of the images of a run on any number of ranks: what is decoded once, and that it has no
 // effect on a training.
-#include "workloads/resnet50/image_data.h"
+#include "workloads/images/image_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -62,12 +62,15 @@ TEST(ResNet50RuleBreaks, TellOptimizersThatTheReferenceLacks) {
               ElementsAre("/optimizer/nesterov: must be false, got true"));
   EXPECT_THAT(breaks_of("/optimizer", {{"name", "sgd"}, {"weight_decay_mode", "decoupled"}}),
               ElementsAre("/optimizer/weight_decay_mode: must be l2 or keras_l2, got decoupled"));
-  EXPECT_THAT(
-      breaks_of("/optimizer",
-                {{"name", "lars"}, {"nesterov", true}, {"eta", 0.01}, {"variant", "unscaled"}}),
-      ElementsAre("/optimizer/nesterov: must be false, got true",
-                  "/optimizer/eta: must be 0.001, got 0.01",
-                  "/optimizer/variant: must be scaled, got unscaled"));
+  EXPECT_THAT(breaks_of("/optimizer", {{"name", "lars"},
+                                       {"nesterov", true},
+                                       {"eta", 0.01},
+                                       {"variant", "unscaled"},
+                                       {"scope", "all"}}),
+              ElementsAre("/optimizer/nesterov: must be false, got true",
+                          "/optimizer/eta: must be 0.001, got 0.01",
+                          "/optimizer/scope: must be weights, got all",
+                          "/optimizer/variant: must be scaled, got unscaled"));
   Training training;
   training.schedule.decay.shape = nn::DecayShape::kDelayedPolynomial;
   const base::ObjectReader reader(small_config(), "small.json");

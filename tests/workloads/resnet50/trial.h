@@ -8,8 +8,8 @@
 
 #include "runner/base/error.h"
 #include "shared_directory.h"
+#include "workloads/images/generate.h"
 #include "workloads/resnet50/config.h"
-#include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
 #include "workloads/workload_trial.h"
 
@@ -20,13 +20,13 @@ class SharedImages {
  public:
   explicit SharedImages(const runner::Communicator& world) : folder_(world) {
     if (world.rank() == 0) {
-      GenerateOptions options;
+      images::GenerateOptions options;
       options.output = path() + "/data";
       options.classes = 3;
       options.train_per_class = 40;
       options.validation_per_class = 7;
       options.threads = 1;
-      generate_images(options);
+      images::generate_images(options);
     }
     world.barrier();
   }
