@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "runner/base/ceil_div.h"
 
@@ -46,7 +47,7 @@ class Builder {
       x = net_.fully_connected(
           x, {name, config_.hidden, fc_weights(x, 0.005), constant(is_he() ? 0.0 : 0.1), true});
       if (config_.dropout == 0.0) continue;
-      x = net_.activation(x, {name == std::string("fc6") ? "drop6" : "drop7",
+      x = net_.activation(x, {name == std::string_view("fc6") ? "drop6" : "drop7",
                               nn::ActivationFunction::kIdentity, 0.0, 1.0, config_.dropout});
     }
     net_.fully_connected(x, {"fc8", config_.classes, fc_weights(x, 0.01),
@@ -80,21 +81,21 @@ class Builder {
     return net_.max_pool(src, {kWindow, kStride, nn::uniform_padding(2, 0, end)});
   }
 
-  /// "bn3" for "conv3".
-  static std::string norm_of(const Layer& layer) {
-    return std::string("bn") + (layer.name + std::string("conv").size());
+  /// "3" of "conv3".
+  static const char* number_of(const Layer& layer) {
+    return layer.name + std::string_view("conv").size();
   }
 
   ValueId batch_norm(ValueId src, const Layer& layer, bool relu, bool affine) {
-    nn::BatchNormSpec spec = {norm_of(layer), relu};
+    nn::BatchNormSpec spec = {std::string("bn") + number_of(layer), relu};
     spec.epsilon = 1e-4;
     spec.affine = affine;
     return net_.batch_norm(src, spec);
   }
 
   ValueId block(ValueId src, const Layer& layer) {
-    const bool is_first = layer.name == std::string("conv1");
-    const bool is_last = layer.name == std::string("conv5");
+    const bool is_first = layer.name == std::string_view("conv1");
+    const bool is_last = layer.name == std::string_view("conv5");
     const std::int64_t channels = layer.channels_of_96 * config_.width / kPublishedWidth;
     const std::int64_t fan_in =
         net_.shape(src).channels / layer.groups * layer.kernel * layer.kernel;
@@ -110,10 +111,11 @@ class Builder {
     if (norms_first && is_last) spec.bias = constant(is_he() ? 0.0 : layer.bias);
     ValueId x = net_.convolution(src, spec);
     x = norms_first ? batch_norm(x, layer, true, true)
-                    : net_.biased(x, {layer.name, bias_of(layer), true});
-    const bool is_early = is_first || layer.name == std::string("conv2");
+                    : net_.biased(x, {std::string("relu") + number_of(layer), bias_of(layer), true,
+                                      layer.name});
+    const bool is_early = is_first || layer.name == std::string_view("conv2");
     if (config_.normalization == Normalization::kResponse && is_early) {
-      x = net_.response_norm(x, std::string("norm") + layer.name[4], {});
+      x = net_.response_norm(x, std::string("norm") + number_of(layer), {});
     }
     if (layer.pools) x = pool(x);
     const bool norms_behind = config_.normalization == Normalization::kBatch ||

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "runner/base/random.h"
@@ -65,6 +66,9 @@ class Bench final : public parallel::ReplicaBench {
  private:
   void load() override {
     std::transform(images_.begin(), images_.end(), executor().input().begin(), value_of);
+    nn::SampleStreams streams = {options_.seed, 0, {}};
+    for (std::size_t i = 0; i < labels_.size(); ++i) streams.samples.push_back(i);
+    executor().name_samples(std::move(streams));
   }
   double learn() override {
     return nn::softmax_cross_entropy(executor().outputs(), labels_, 0.1, 1.0 / global_batch_,

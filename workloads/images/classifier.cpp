@@ -59,12 +59,24 @@ std::vector<std::string> Classifier::keys_without_effect() const {
   return keys;
 }
 
-Classifier::Load Classifier::loading(std::shared_ptr<staging::Prefetcher> batches) {
-  return [this, batches = std::move(batches)] {
+Classifier::Load Classifier::training_batches(std::int64_t first_step) {
+  const std::shared_ptr<staging::Prefetcher> batches = data_->training_batches(split(), first_step);
+  return [this, batches] {
     const staging::Batch& batch = batches->next();
-    std::copy(batch.data.begin(), batch.data.end(), executor().input().begin());
-    labels_ = batch.labels;
+    take(batch);
+    executor().name_samples(data_->streams_of(split(), batch.number));
   };
+}
+
+Classifier::Load Classifier::evaluation_batches() {
+  const std::shared_ptr<staging::Prefetcher> batches =
+      data_->validation_batches(executor().batch());
+  return [this, batches] { take(batches->next()); };
+}
+
+void Classifier::take(const staging::Batch& batch) {
+  std::copy(batch.data.begin(), batch.data.end(), executor().input().begin());
+  labels_ = batch.labels;
 }
 
 parallel::BatchSums Classifier::learn() {

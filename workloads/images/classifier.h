@@ -39,13 +39,9 @@ class Classifier : public parallel::ReplicaWorkload {
              const runner::Surroundings& around);
 
  private:
-  Load training_batches(std::int64_t first_step) override {
-    return loading(data_->training_batches(split(), first_step));
-  }
-  Load evaluation_batches() override {
-    return loading(data_->validation_batches(executor().batch()));
-  }
-  Load loading(std::shared_ptr<staging::Prefetcher> batches);
+  Load training_batches(std::int64_t first_step) override;
+  Load evaluation_batches() override;
+  void take(const staging::Batch& batch);
   parallel::BatchSums learn() override;
   parallel::BatchSums judge(std::int64_t samples) override;
   void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) override;

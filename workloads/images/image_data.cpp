@@ -150,6 +150,17 @@ std::unique_ptr<staging::Prefetcher> ImageData::training_batches(const parallel:
       fill);
 }
 
+nn::SampleStreams ImageData::streams_of(const parallel::BatchSplit& split,
+                                        std::int64_t batch) const {
+  nn::SampleStreams streams = {seed_, 0, {}};
+  for (std::int64_t slot = 0; slot < batch_samples(split); ++slot) {
+    const parallel::SamplePlace place = training_place(split, batch, slot);
+    streams.epoch = static_cast<std::uint64_t>(place.epoch);  // all slots of a batch have one
+    streams.samples.push_back(static_cast<std::uint64_t>(place.index));
+  }
+  return streams;
+}
+
 std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t batch_size) {
   const auto fill = [this, batch_size](std::int64_t batch, std::int64_t slot, std::span<float> out,
                                        std::int32_t& label) {

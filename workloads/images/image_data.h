@@ -11,6 +11,7 @@
 #include "staging/prefetch.h"
 #include "workloads/images/config.h"
 #include "workloads/images/decoded_images.h"
+#include "workloads/nn/sample_streams.h"
 #include "workloads/parallel/sample_sets.h"
 
 namespace images {
@@ -26,6 +27,8 @@ class ImageData final : public parallel::SampleSets {
   /// This rank's samples, pass after pass, from update `first_step` to the end of the run.
   std::unique_ptr<staging::Prefetcher> training_batches(const parallel::BatchSplit& split,
                                                         std::int64_t first_step);
+  /// What dropout draws for a batch of them depends on.
+  nn::SampleStreams streams_of(const parallel::BatchSplit& split, std::int64_t batch) const;
   /// This rank's part of the validation set in batches of `batch`; empty slots of the last one have
   /// label -1.
   std::unique_ptr<staging::Prefetcher> validation_batches(std::int64_t batch);

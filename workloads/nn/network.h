@@ -176,8 +176,9 @@ struct FullyConnectedSpec {
 
 struct BiasedSpec {
   std::string name;
-  std::optional<Initializer> bias = {};  ///< `name`.bias [C], if present
+  std::optional<Initializer> bias = {};  ///< `owner`.bias [C], if present
   bool relu = false;
+  std::string owner = {};  ///< the layer whose bias it is; "": `name`
 };
 
 /// Parameters in Keras's style; none of them decays.

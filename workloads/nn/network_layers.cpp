@@ -157,7 +157,8 @@ ValueId Network::biased(ValueId src, const BiasedSpec& spec) {
   operation.dst = in;
   operation.dst.channels_last = false;
   if (spec.bias) {
-    operation.bias = add_parameter({spec.name + ".bias", {in.channels}, *spec.bias, false});
+    const std::string& owner = spec.owner.empty() ? spec.name : spec.owner;
+    operation.bias = add_parameter({owner + ".bias", {in.channels}, *spec.bias, false});
   }
   return append(std::move(operation));
 }

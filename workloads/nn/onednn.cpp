@@ -161,6 +161,13 @@ dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, tag};
 }
 
+dnnl::memory::dims in_groups(dnnl::memory::dims weights, std::int64_t groups) {
+  if (groups == 1) return weights;
+  weights.front() /= groups;
+  weights.insert(weights.begin(), groups);
+  return weights;
+}
+
 bool is_channels_last_bf16(const dnnl::memory::desc& desc) {
   return desc == channels_last_desc(dims_of(desc), dnnl::memory::data_type::bf16);
 }

@@ -78,6 +78,9 @@ bool is_blocked_floats(const dnnl::memory::desc& desc);
 /// Weights of a convolution on one, two or three axes: [out / 16][in / 16][kernel...][16 of in][16
 /// of out].
 dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims);
+/// Weights [C_out, C_in / groups, K...] as oneDNN takes them: with several groups [groups, C_out /
+/// groups, C_in / groups, K...].
+dnnl::memory::dims in_groups(dnnl::memory::dims weights, std::int64_t groups);
 /// Channels last: all channels of a pixel are contiguous.
 dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
                                       dnnl::memory::data_type type = dnnl::memory::data_type::f32);

@@ -12,6 +12,15 @@ namespace {
 
 constexpr int kMostLanes = 16;
 
+/// `gradient` where `made` is above 0, else 0. Without branches, so that loops over lanes become
+/// vectors.
+float passed(float made, float gradient) { return made > 0.0F ? gradient : 0.0F; }
+Bf16 passed(Bf16 made, Bf16 gradient) {
+  constexpr std::uint16_t kInfinity = 0x7f80;  // NaN is above it, negative numbers are, too
+  const bool is_above = made.bits - 1U < kInfinity;
+  return {static_cast<std::uint16_t>(is_above ? gradient.bits : 0)};
+}
+
 /// dst = relu?(src + bias?)
 template <class T>
 class BiasedLayer final : public Layer {
@@ -76,10 +85,17 @@ class BiasedLayer final : public Layer {
       const T* diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
       const T* dst = dst_ + dst_layout_.offset(dst_place_.row_of(sample, samples), block);
       T* diff_src = diff_src_ + src_offset(sample, block);
+      const bool is_whole = lanes == kMostLanes && src_lane_stride() == 1 && operation_.relu;
       for (std::int64_t row = 0; row < dst_layout_.rows; ++row) {
-        for (int lane = 0; lane < lanes; ++lane) {
-          const bool passed = !operation_.relu || as_float(dst[lane]) > 0.0F;
-          diff_src[lane * src_lane_stride()] = passed ? diff_dst[lane] : T{};
+        if (is_whole) {
+          for (int lane = 0; lane < kMostLanes; ++lane) {
+            diff_src[lane] = passed(dst[lane], diff_dst[lane]);
+          }
+        } else {
+          for (int lane = 0; lane < lanes; ++lane) {
+            diff_src[lane * src_lane_stride()] =
+                operation_.relu ? passed(dst[lane], diff_dst[lane]) : diff_dst[lane];
+          }
         }
         diff_dst += dst_layout_.row_stride;
         dst += dst_layout_.row_stride;

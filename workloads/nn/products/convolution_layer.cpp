@@ -32,12 +32,9 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
   options.first =
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
   options.transposed = operation.kind == OperationKind::kDeconvolution;
-  memory::dims weights = network.parameters()[static_cast<std::size_t>(operation.weights)].shape;
-  if (operation.groups > 1) {
-    weights.front() /= operation.groups;
-    weights.insert(weights.begin(), operation.groups);
-  }
-  return {operation, planner.value_desc(operation.src), weights, options, planner.device()};
+  const auto& weights = network.parameters()[static_cast<std::size_t>(operation.weights)].shape;
+  return {operation, planner.value_desc(operation.src), in_groups(weights, operation.groups),
+          options, planner.device()};
 }
 
 class ConvolutionLayer final : public Layer {

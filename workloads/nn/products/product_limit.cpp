@@ -213,7 +213,7 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
   auto problem = std::make_unique<Problem>();
   const ParameterSpec& weights = network.parameters()[static_cast<std::size_t>(operation.weights)];
   SampleShape src = network.shape(operation.src), dst = operation.dst;
-  problem->weights = weights.shape;
+  problem->weights = in_groups(weights.shape, operation.groups);
   if (operation.kind == OperationKind::kConvolutionPool) {
     // oneDNN does not fuse pooling: the whole convolution is computed.
     src.margin = 0;
