@@ -18,7 +18,7 @@ groups[analysis]="
 groups[build]="${groups[analysis]}
   pkg-config libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
-  libjpeg62-turbo-dev libpng-dev zlib1g-dev libzstd-dev liblz4-dev libxxhash-dev libhwloc-dev"
+  libjpeg62-turbo-dev libpng-dev zlib1g-dev libzstd-dev liblz4-dev libxxhash-dev libhwloc-dev libicu-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
   slurm-wlm munge mpich shellcheck zsh groff sshfs openssh-sftp-server socat rsync zstd lz4"

@@ -39,6 +39,7 @@ class Trainmark(CMakePackage):
         depends_on("lz4")
         depends_on("xxhash")
         depends_on("hwloc@2:")
+        depends_on("icu4c")
         depends_on("pkgconfig", type="build")
 
     conflicts("%gcc@:11", msg="needs C++20 as GCC 12 has it")
