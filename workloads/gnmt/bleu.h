@@ -17,7 +17,7 @@ inline constexpr std::size_t kBleuOrder = 4;
 struct BleuCounts {
   std::array<std::int64_t, kBleuOrder> correct{};  ///< n-grams of 1, 2, .. words that a reference
                                                    ///< has, each as often as there at most
-  std::array<std::int64_t, kBleuOrder> total{};  ///< n-grams of the hypotheses
+  std::array<std::int64_t, kBleuOrder> total{};    ///< n-grams of the hypotheses
   std::int64_t hypothesis_words = 0;
   std::int64_t reference_words = 0;
 

@@ -107,6 +107,12 @@ std::string_view without_trailing_space(std::string_view utf8) {
   return utf8.substr(0, end);
 }
 
+void replace_all(std::u32string& text, std::u32string_view from, std::u32string_view to) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
 std::vector<std::string> split_at_space(std::u32string_view text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {

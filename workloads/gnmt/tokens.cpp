@@ -60,12 +60,6 @@ std::u32string tokenize_intl(std::u32string_view text) {
   return separate(separate_pairs(first, mark, no_digit, Outside::kBefore), is_symbol);
 }
 
-void replace_all(std::u32string& text, std::u32string_view from, std::u32string_view to) {
-  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 bool is_mark_of_13a(char32_t c) {
   const auto within = [c](char32_t low, char32_t high) { return c >= low && c <= high; };
   return within(U' ', U'&') || within(U'(', U'+') || c == U'/' || within(U':', U'@') ||
