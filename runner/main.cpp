@@ -6,7 +6,8 @@
 #include "workloads/registry.h"
 
 int main(int argc, char** argv) {
-  return run_trainmark(argc, argv, workloads::registry(), workloads::machine_benches());
+  return run_trainmark(argc, argv, workloads::registry(), workloads::machine_benches(),
+                       workloads::commands());
 }
 
 #else

@@ -93,8 +93,8 @@ void add_runner(std::vector<runner::WorkloadEntry> workloads,
 json libraries() { return json::object(); }
 
 void add_runner(runner::Program& program) {
-  program.missing_commands = {"run",    "evaluate", "generate", "bench",
-                              "config", "system",   "doctor",   "script"};
+  program.missing_commands = {"run",    "evaluate", "generate", "bench", "config",
+                              "system", "doctor",   "script",   "bleu"};
   program.why_missing = "this build has no runner (configured with TRAINMARK_RUNNER=OFF)";
 }
 
@@ -130,9 +130,11 @@ int run(int argc, char** argv, runner::Program& program) {
 #ifdef TRAINMARK_RUNNER
 
 int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads,
-                  std::vector<runner::MachineBench> machine_benches) {
+                  std::vector<runner::MachineBench> machine_benches,
+                  const std::vector<base::Command>& commands) {
   runner::Program program;
   add_runner(std::move(workloads), std::move(machine_benches), program);
+  program.commands.insert(program.commands.end(), commands.begin(), commands.end());
   return run(argc, argv, program);
 }
 

@@ -5,12 +5,14 @@
 
 #include <vector>
 
+#include "runner/base/command.h"
 #include "runner/workload.h"
 
 /// Parses and runs the command line; returns the exit status. Help lists the workloads in the given
-/// order.
+/// order. `commands` are those of the workloads themselves.
 int run_trainmark(int argc, char** argv, std::vector<runner::WorkloadEntry> workloads,
-                  std::vector<runner::MachineBench> machine_benches = {});
+                  std::vector<runner::MachineBench> machine_benches = {},
+                  const std::vector<base::Command>& commands = {});
 
 #else
 

@@ -13,6 +13,7 @@
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
+#include "workloads/gnmt/bleu_command.h"
 #include "workloads/images/generate.h"
 #include "workloads/parallel/exchange_bench/bench.h"
 #include "workloads/parallel/split_layers/bench.h"
@@ -64,5 +65,7 @@ std::vector<runner::WorkloadEntry> registry() {
 std::vector<runner::MachineBench> machine_benches() {
   return {exchange_bench::bench(), split_layers_bench::bench()};
 }
+
+std::vector<base::Command> commands() { return {gnmt::bleu_command()}; }
 
 }  // namespace workloads

@@ -1,8 +1,9 @@
-// The registry of the program's workloads and benchmarks of the machine.
+// The registry of the program's workloads, of their own commands, and of benchmarks of the machine.
 #pragma once
 
 #include <vector>
 
+#include "runner/base/command.h"
 #include "runner/workload.h"
 
 namespace workloads {
@@ -12,5 +13,8 @@ std::vector<runner::WorkloadEntry> registry();
 
 /// Benchmarks that are of no workload, likewise.
 std::vector<runner::MachineBench> machine_benches();
+
+/// Commands that one workload brings.
+std::vector<base::Command> commands();
 
 }  // namespace workloads
