@@ -113,13 +113,22 @@ void replace_all(std::u32string& text, std::u32string_view from, std::u32string_
   }
 }
 
-std::vector<std::string> split_at_space(std::u32string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
-    end = begin;
-    while (end < text.size() && !is_white_space(text[end])) ++end;
-    if (end > begin) parts.push_back(encode_utf8(text.substr(begin, end - begin)));
+std::vector<std::string_view> split_at_space(std::string_view utf8) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  const auto end_part = [&](std::size_t end, std::size_t next) {
+    if (end > begin) parts.push_back(utf8.substr(begin, end - begin));
+    begin = next;
+  };
+  for (std::size_t at = 0; at < utf8.size();) {
+    const base::Utf8Sequence sequence = base::utf8_at(utf8, at);
+    const std::size_t next = at + std::max<std::size_t>(sequence.length, 1);
+    if (sequence.length > 0 && is_white_space(static_cast<char32_t>(sequence.code))) {
+      end_part(at, next);
+    }
+    at = next;
   }
+  end_part(utf8.size(), utf8.size());
   return parts;
 }
 

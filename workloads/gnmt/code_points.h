@@ -34,7 +34,7 @@ std::string_view without_trailing_space(std::string_view utf8);
 /// Replaces each `from`, which must not be empty, from the left.
 void replace_all(std::u32string& text, std::u32string_view from, std::u32string_view to);
 
-/// The parts between runs of white space, as UTF-8.
-std::vector<std::string> split_at_space(std::u32string_view text);
+/// The parts between runs of white space. Bytes that are not UTF-8 count as other characters.
+std::vector<std::string_view> split_at_space(std::string_view utf8);
 
 }  // namespace gnmt

@@ -112,7 +112,9 @@ std::vector<std::string> words_of(std::string_view sentence, Tokenizer tokenizer
   const std::string_view trimmed = without_trailing_space(sentence);
   std::u32string text = decode_utf8(trimmed);
   if (casing == Casing::kLower) text = decode_utf8(lower_case(trimmed));
-  return split_at_space(tokenize(std::move(text), tokenizer));
+  const std::string tokens = encode_utf8(tokenize(std::move(text), tokenizer));
+  const std::vector<std::string_view> words = split_at_space(tokens);
+  return {words.begin(), words.end()};
 }
 
 }  // namespace gnmt
