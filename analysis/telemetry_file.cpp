@@ -72,12 +72,19 @@ double measuring_percent(const RankReport& rank) {
   return rank.wall_s > 0.0 ? base::kPercent * rank.scope_cost_s / rank.wall_s : 0.0;
 }
 
+/// Whether the version that wrote the file had the counter.
+bool is_counted(const telemetry::Report& file, telemetry::Counter counter) {
+  using telemetry::Counter;
+  if (counter >= Counter::kGradientBytesSent) return file.has_gradients;
+  if (counter >= Counter::kBytesFromMemory) return file.has_cache;
+  return counter < Counter::kBytesFromCopy || file.has_levels;
+}
+
 std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   std::vector<Quantity> list;
   for (std::size_t i = 0; i < telemetry::kCounterCount; ++i) {
     const auto counter = static_cast<telemetry::Counter>(i);
-    if (counter >= telemetry::Counter::kBytesFromCopy && !file.has_levels) break;
-    if (counter >= telemetry::Counter::kBytesFromMemory && !file.has_cache) break;
+    if (!is_counted(file, counter)) continue;
     list.push_back(over_ranks(file, telemetry::to_string(counter),
                               telemetry::counter_definition(counter), Sum::kShown,
                               [i](const RankReport& rank) { return rank.counters[i]; }));

@@ -9,6 +9,7 @@
 
 #include "runner/base/activity.h"
 #include "runner/base/error.h"
+#include "runner/sent_volume.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace runner {
@@ -38,8 +39,8 @@ class Pending {
   void wait();
   /// Whether the operation is still pending. Always false without other ranks.
   bool is_under_way() const noexcept { return state_ != nullptr; }
-  /// Bytes that this rank sends to others; 0 once the operation is complete.
-  std::int64_t bytes_sent() const noexcept;
+  /// What this rank sends to others; nothing once the operation is complete.
+  SentVolume sent() const noexcept;
 
  private:
   friend class Communicator;

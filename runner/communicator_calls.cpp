@@ -116,8 +116,8 @@ void Pending::wait() {
   while (!test()) std::this_thread::yield();
 }
 
-std::int64_t Pending::bytes_sent() const noexcept {
-  return state_ == nullptr ? 0 : state_->bytes_sent;
+SentVolume Pending::sent() const noexcept {
+  return state_ == nullptr ? SentVolume() : state_->sent;
 }
 
 template <class T>
@@ -242,7 +242,11 @@ double Communicator::allreduce_max(double value) const { return state_->allreduc
 
 Pending Communicator::start_allreduce_sum(std::span<float> data, std::int64_t priority) const {
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(DirectSum::bytes_sent(data.size(), state_->rank, state_->size));
+  SentVolume sent;
+  in_pieces(data.size(), kLargestPiece, [&](std::size_t, int count) {
+    sent += sent_for_direct_sum(count, state_->size, state_->rank);
+  });
+  Pending pending = state_->pending(sent);
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     const int tag = kFirstSumTag + static_cast<int>(state_->sums_begun++ % kSumTags);
     auto& sum = pending.state_->operation.sums.emplace_back(

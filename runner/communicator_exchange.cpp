@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/narrow.h"
 #include "runner/communicator.h"
 #include "runner/communicator_state.h"
@@ -207,12 +208,18 @@ MpiParts one_part(std::size_t bytes) {
   return in_units({{static_cast<std::int64_t>(bytes)}, {0}}, -1);
 }
 
-std::size_t bytes_for_others(const RankParts& parts, int own) {
-  std::int64_t bytes = 0;
+SentVolume sent_to_others(const RankParts& parts, int own) {
+  SentVolume sent;
   for (std::size_t r = 0; r < parts.counts.size(); ++r) {
-    if (!std::cmp_equal(r, own)) bytes += parts.counts[r];
+    if (std::cmp_equal(r, own) || parts.counts[r] == 0) continue;
+    sent += {parts.counts[r], 1};
   }
-  return static_cast<std::size_t>(bytes);
+  return sent;
+}
+
+/// `bytes` in messages of at most `most`.
+SentVolume sent_in_pieces(std::size_t bytes, std::size_t most) {
+  return {static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(base::ceil_div(bytes, most))};
 }
 
 }  // namespace
@@ -236,7 +243,7 @@ Pending Communicator::start_alltoall(std::span<const std::byte> send, const Rank
   }
   if (state_->size == 1) return {};
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(bytes_for_others(sent, own));
+  Pending pending = state_->pending(sent_to_others(sent, own));
   const MpiParts& out = pending.state_->parts.emplace_back(in_units(sent, own));
   const MpiParts& in = pending.state_->parts.emplace_back(in_units(received, own));
   check(MPI_Ialltoallv(send.data(), out.counts.data(), out.places.data(), out.type, receive.data(),
@@ -253,7 +260,7 @@ Pending Communicator::start_scatter(std::span<const std::byte> send, const RankP
   if (is_root) require_parts(kCall, sent, send.size(), state_->size);
   if (state_->size == 1) return {};
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(is_root ? bytes_for_others(sent, root) : 0);
+  Pending pending = state_->pending(is_root ? sent_to_others(sent, root) : SentVolume());
   const MpiParts& parts =
       pending.state_->parts.emplace_back(is_root ? in_units(sent, root) : one_part(mine.size()));
   MPI_Request* const request = &pending.state_->operation.requests.emplace_back(MPI_REQUEST_NULL);
@@ -272,7 +279,8 @@ Pending Communicator::start_gather(std::span<const std::byte> mine, std::span<st
   if (is_root) require_parts(kCall, received, receive.size(), state_->size);
   if (state_->size == 1) return {};
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(is_root ? 0 : mine.size());
+  Pending pending =
+      state_->pending(is_root ? SentVolume() : sent_in_pieces(mine.size(), kLargestUnit));
   const MpiParts& parts = pending.state_->parts.emplace_back(is_root ? in_units(received, root)
                                                                      : one_part(mine.size()));
   MPI_Request* const request = &pending.state_->operation.requests.emplace_back(MPI_REQUEST_NULL);
@@ -295,7 +303,7 @@ Pending Communicator::start_shift(std::span<const std::byte> send, int to,
                                   state_->rank, to, from));
   }
   const CallLock lock = state_->book->lock();
-  Pending pending = state_->pending(send.size());
+  Pending pending = state_->pending(sent_in_pieces(send.size(), kPieceBytes));
   std::vector<MPI_Request>& requests = pending.state_->operation.requests;
   for (std::size_t at = 0; at < receive.size(); at += kPieceBytes) {
     const auto piece = receive.subspan(at, std::min(kPieceBytes, receive.size() - at));

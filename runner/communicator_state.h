@@ -166,7 +166,7 @@ struct Pending::State {
   std::shared_ptr<Accounting::Book> book;
   Operation operation;
   std::list<MpiParts> parts;  ///< MPI reads them until the operation ends
-  std::int64_t bytes_sent = 0;
+  SentVolume sent;
 };
 
 /// A call that waits for other ranks. The activity shows it, and telemetry, if present, records its
@@ -221,13 +221,13 @@ struct Communicator::State {
     if (book->telemetry == nullptr || size == 1) return;
     book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
   }
-  /// A nonblocking operation in which this rank sends `bytes`, without requests yet. The caller
-  /// holds the book's lock until it has all.
-  Pending pending(std::size_t bytes) const {
-    count_sent(bytes);
+  /// A nonblocking operation in which this rank sends `sent` to others, without requests yet. The
+  /// caller holds the book's lock until it has all.
+  Pending pending(const SentVolume& sent) const {
+    count_sent(static_cast<std::size_t>(sent.bytes));
     Pending pending;
     pending.state_ = std::make_unique<Pending::State>(book);
-    pending.state_->bytes_sent = size == 1 ? 0 : static_cast<std::int64_t>(bytes);
+    if (size > 1) pending.state_->sent = sent;
     if (book->has_thread) {
       book->under_way.push_back(&pending.state_->operation);
       book->has_work.notify_one();

@@ -21,12 +21,6 @@ std::pair<std::size_t, std::size_t> range_of(std::size_t floats, int rank, int r
 
 }  // namespace
 
-std::size_t DirectSum::bytes_sent(std::size_t floats, int rank, int ranks) {
-  const auto [begin, end] = range_of(floats, rank, ranks);
-  const std::size_t own = end - begin;
-  return (floats - own + own * static_cast<std::size_t>(ranks - 1)) * sizeof(float);
-}
-
 DirectSum::DirectSum(std::span<float> data, MPI_Comm comm, int rank, int ranks, int tag,
                      std::int64_t priority)
     : data_(data),

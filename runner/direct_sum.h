@@ -33,8 +33,6 @@ class DirectSum {
   bool go_on();
   /// What is on its way of the sums, once all others have begun, too; 0 before.
   std::size_t bytes_spreading() const;
-  /// What the rank sends in all.
-  static std::size_t bytes_sent(std::size_t floats, int rank, int ranks);
 
  private:
   enum class Phase : std::uint8_t { kWaiting, kCollecting, kSpreading, kDone };

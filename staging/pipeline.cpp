@@ -252,7 +252,7 @@ struct Pipeline::State {
     const auto none = std::span<std::byte>();
     passing = ring.start_shift(held ? held->bytes() : none, right,
                                arriving ? arriving->bytes() : none, left);
-    network_bytes += passing.bytes_sent();
+    network_bytes += passing.sent().bytes;
     ++shifts;
     next = Next::kCompleteShift;
     return true;

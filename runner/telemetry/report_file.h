@@ -68,7 +68,8 @@ struct Report {
   std::string workload;
   bool has_within = false;          ///< whether the file has within_s
   bool has_levels = false;          ///< whether it has kBytesFromCopy to kRepairedSamples
-  bool has_cache = false;           ///< whether it has kBytesFromMemory and the counters after it
+  bool has_cache = false;           ///< whether it has kBytesFromMemory to kSamplesFromPeers
+  bool has_gradients = false;       ///< whether it has kGradientBytesSent and the next
   std::vector<RankReport> ranks;    ///< by rank, at least one
   std::vector<LayerMethod> layers;  ///< of rank 0; empty if the file lacks them
   std::string provenance;           ///< JSON text of the object

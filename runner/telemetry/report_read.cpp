@@ -178,6 +178,10 @@ bool has_cache(const Value& counters) {
   return has_all(counters, Counter::kBytesFromMemory, Counter::kSamplesFromPeers);
 }
 
+bool has_gradients(const Value& counters) {
+  return has_all(counters, Counter::kGradientBytesSent, Counter::kGradientMessagesSent);
+}
+
 RankReport read_rank(const Value& in, std::size_t position) {
   RankReport rank;
   rank.identity.rank = in["rank"].small_count(0);
@@ -273,12 +277,13 @@ Report parse_report(const std::string& text, const std::string& name) {
   const Value ranks = in["ranks"];
   const std::size_t count = ranks.array_size();
   if (count == 0) ranks.refuse("must hold at least one rank");
-  report.has_within = report.has_levels = report.has_cache = true;
+  report.has_within = report.has_levels = report.has_cache = report.has_gradients = true;
   for (std::size_t i = 0; i < count; ++i) {
     report.ranks.push_back(read_rank(ranks[i], i));
     report.has_within = report.has_within && ranks[i].has("within_s");
     report.has_levels = report.has_levels && has_levels(ranks[i]["counters"]);
     report.has_cache = report.has_cache && has_cache(ranks[i]["counters"]);
+    report.has_gradients = report.has_gradients && has_gradients(ranks[i]["counters"]);
   }
   return report;
 }

@@ -75,6 +75,12 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
      "training samples that the rank's own cache of encoded samples gave from the node's storage"},
     {"samples_from_peers",
      "training samples that the cache of another rank gave, on this node or another"},
+    {"gradient_bytes_sent",
+     "bytes that this rank sent to other nodes for sums of gradients, and for weights where nodes "
+     "divide updates: part of bytes_sent"},
+    {"gradient_messages_sent",
+     "messages that this rank sent to other nodes for sums of gradients, and for weights where "
+     "nodes divide updates, one for each part of a piece and receiver"},
 }};
 
 }  // namespace

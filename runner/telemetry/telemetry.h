@@ -57,9 +57,11 @@ enum class Counter {
   kBytesFromPeers,
   kSamplesFromMemory,
   kSamplesFromDisk,
-  kSamplesFromPeers
+  kSamplesFromPeers,
+  kGradientBytesSent,
+  kGradientMessagesSent
 };
-inline constexpr int kCounterCount = 21;
+inline constexpr int kCounterCount = 23;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "runner/base/ceil_div.h"
 #include "runner/communicator.h"
 
 namespace runner {
@@ -227,7 +228,8 @@ TEST(Shift, PassesBytesOfAnySizeRoundTheRanks) {
                                       static_cast<std::byte>(world.rank() + 1));
     std::vector<std::byte> received(size_of(left, bytes));
     Pending pending = world.start_shift(sent, right, received, left);
-    EXPECT_EQ(pending.bytes_sent(), std::ssize(sent));
+    const SentVolume expected = {std::ssize(sent), base::ceil_div(std::ssize(sent), kPiece)};
+    EXPECT_EQ(pending.sent(), expected);
     pending.wait();
     EXPECT_THAT(received, Each(static_cast<std::byte>(left + 1)));
   }

@@ -235,8 +235,7 @@ TEST(Communicator, CountsTheBytesThatItGivesToOtherRanks) {
   world.allreduce_sum(std::span<float>(floats));
   world.start_allreduce_sum(std::span<float>(floats)).wait();
   world.broadcast(std::as_writable_bytes(std::span(floats)), 0);
-  const auto direct =
-      static_cast<std::int64_t>(DirectSum::bytes_sent(floats.size(), world.rank(), world.size()));
+  const std::int64_t direct = sent_for_direct_sum(100, world.size(), world.rank()).bytes;
   std::int64_t expected = direct + (world.rank() == 0 ? 800 : 400);
   if (world.size() == 1) expected = 0;  // there are no other ranks
   EXPECT_EQ(telemetry.count(telemetry::Counter::kBytesSent), expected);
@@ -307,10 +306,9 @@ TEST(Communicator, TracesBlockingCallsAsTransfersAndLeavesOthersToWhoStartsThem)
   world.allreduce_sum(std::span<float>(floats));
   world.barrier();
   Pending pending = world.start_allreduce_sum(std::span<float>(floats));
-  EXPECT_EQ(pending.bytes_sent(), static_cast<std::int64_t>(DirectSum::bytes_sent(
-                                      floats.size(), world.rank(), world.size())));
+  EXPECT_EQ(pending.sent(), sent_for_direct_sum(100, world.size(), world.rank()));
   pending.wait();
-  EXPECT_EQ(pending.bytes_sent(), 0);
+  EXPECT_EQ(pending.sent(), SentVolume());
   telemetry.end_step();
   if (world.size() == 1) {
     EXPECT_TRUE(trace.transfers().empty());  // nothing is transferred

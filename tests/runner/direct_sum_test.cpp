@@ -194,16 +194,17 @@ TEST(DirectSum, GoesOnInsideGroupsAtTheSameTime) {
 }
 
 TEST(DirectSum, SendsTheLeastBytes) {
-  EXPECT_EQ(DirectSum::bytes_sent(1'000, 0, 1), 0u);
-  EXPECT_EQ(DirectSum::bytes_sent(1'000, 1, 2), 4'000u);
-  std::size_t sent = 0;
-  for (int rank = 0; rank < 7; ++rank) sent += DirectSum::bytes_sent(1'001, rank, 7);
-  EXPECT_EQ(sent, 2u * 6 * 1'001 * sizeof(float));
+  EXPECT_EQ(sent_for_direct_sum(1'000, 1, 0), SentVolume());
+  EXPECT_EQ(sent_for_direct_sum(1'000, 2, 1), (SentVolume{4'000, 2}));
+  EXPECT_EQ(sent_for_direct_sum(3, 5, 2), (SentVolume{2 * 4 + 4 * 4, 2 + 4}));
+  EXPECT_EQ(sent_for_direct_sum(3, 5, 4), (SentVolume{3 * 4, 3})) << "has no part";
+  SentVolume sent;
+  for (int rank = 0; rank < 7; ++rank) sent += sent_for_direct_sum(1'001, 7, rank);
+  EXPECT_EQ(sent, (SentVolume{2 * 6 * 1'001 * 4, 7 * 2 * 6}));
   const Communicator world = Communicator::world();
   std::vector<float> data(100'000);
   Pending pending = world.start_allreduce_sum(data);
-  const auto expected = DirectSum::bytes_sent(data.size(), world.rank(), world.size());
-  EXPECT_EQ(pending.bytes_sent(), static_cast<std::int64_t>(expected));
+  EXPECT_EQ(pending.sent(), sent_for_direct_sum(100'000, world.size(), world.rank()));
 }
 
 }  // namespace

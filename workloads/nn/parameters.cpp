@@ -33,7 +33,17 @@ double draw(const Initializer& initializer, base::RandomStream& stream) {
   throw base::Error(base::ExitCode::kInternal, "unknown initializer");
 }
 
+std::int64_t layout_floats(const dnnl::memory::desc& layout) {
+  return static_cast<std::int64_t>(layout.get_size() / sizeof(float));
+}
+
 }  // namespace
+
+std::int64_t block_floats(const std::vector<dnnl::memory::desc>& layouts) {
+  std::int64_t floats = 0;
+  for (const dnnl::memory::desc& layout : layouts) floats += aligned_floats(layout_floats(layout));
+  return floats;
+}
 
 Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
                        const PlannedCopies& copies, Device& device,
@@ -43,11 +53,12 @@ Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> d
       offsets_(specs_.size()),
       device_(device),
       memory_(std::move(memory)) {
-  std::int64_t total = 0;
+  std::int64_t offset = 0;
   for (std::size_t i = specs_.size(); i-- > 0;) {
-    offsets_[i] = total;
-    total += aligned_count(static_cast<ParameterId>(i));
+    offsets_[i] = offset;
+    offset += aligned_count(static_cast<ParameterId>(i));
   }
+  const std::int64_t total = block_floats(descs_);
   weights_ = memory_->shared_block(total);
   place_copies(copies);
   gradients_ = memory_->own_block(total);
@@ -73,9 +84,7 @@ void Parameters::place_copies(const PlannedCopies& copies) {
   }
 }
 
-std::int64_t Parameters::count(ParameterId id) const {
-  return static_cast<std::int64_t>(desc(id).get_size() / sizeof(float));
-}
+std::int64_t Parameters::count(ParameterId id) const { return layout_floats(desc(id)); }
 
 std::int64_t Parameters::aligned_count(ParameterId id) const { return aligned_floats(count(id)); }
 

@@ -23,6 +23,9 @@ struct CopyId {
 /// Copies of weights, by parameter.
 using PlannedCopies = std::vector<std::vector<WeightCopy>>;
 
+/// Floats of a block of parameters in these layouts.
+std::int64_t block_floats(const std::vector<dnnl::memory::desc>& layouts);
+
 /// A parameter drawn from its initializer, a function of (seed, name) alone; plain row-major.
 std::vector<float> initial_values(const ParameterSpec& spec, std::uint64_t seed);
 

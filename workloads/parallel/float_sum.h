@@ -26,7 +26,7 @@ class FloatSums final : public PieceSums {
   }
   void begin(std::size_t piece) override {
     const std::int64_t priority = last_first_ ? static_cast<std::int64_t>(piece) : 0;
-    transfers_[piece].add(name_, ranks_.start_allreduce_sum(pieces_[piece], priority));
+    transfers_[piece].add_gradients(name_, ranks_.start_allreduce_sum(pieces_[piece], priority));
   }
   bool test() override {
     ranks_.go_on();

@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
-#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/float_sum.h"
+#include "workloads/parallel/gradient_volume.h"
 #include "workloads/parallel/narrow_sum.h"
 #include "workloads/parallel/sparse_sum.h"
 
@@ -22,9 +22,6 @@ using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Pieces of each owner, more if they would exceed kLargestPieceFloats: enough to balance the work
-/// and to start the exchange early in the backward pass.
-constexpr std::int64_t kPiecesOfOwner = 8;
 /// Distance between the ranks' progress counters, to avoid false sharing of cache lines.
 constexpr std::int64_t kProgressBytes = 128;
 /// A waiting rank polls this often without a pause, for a millisecond at most, and then sleeps
@@ -36,24 +33,6 @@ constexpr const char* kBetweenNodes = "gradients between nodes";
 constexpr const char* kWeightsBetweenNodes = "weights between nodes";
 /// Floats added up at a time, which fit the L1 cache.
 constexpr std::int64_t kBlock = 2048;
-
-/// configured: floats of a piece, or 0. sharers: nodes that divide a piece, each of which gets as
-/// many cells.
-std::int64_t choose_piece(std::int64_t floats, std::int64_t configured, int owners, int sharers) {
-  if (configured > 0) {
-    const std::int64_t least = base::ceil_div(floats, GradientExchange::kMostPieces * owners);
-    if (sharers == 1 && least <= configured) return configured;
-    return base::round_up(std::max(configured, least), sharers * nn::kUpdateCell);
-  }
-  const std::int64_t pieces = kPiecesOfOwner * owners;
-  const std::int64_t even = base::ceil_div(floats, pieces);
-  constexpr std::int64_t kMostCells = GradientExchange::kLargestPieceFloats / nn::kUpdateCell;
-  const std::int64_t cells = std::min(base::ceil_div(even, nn::kUpdateCell), kMostCells);
-  // At least a cell for each, and no more than the most where that is possible.
-  std::int64_t of_each = base::ceil_div(cells, std::int64_t{sharers});
-  if (of_each * sharers > kMostCells) of_each = std::max<std::int64_t>(1, of_each - 1);
-  return std::max<std::int64_t>(1, of_each * sharers) * nn::kUpdateCell;
-}
 
 /// The number of this node, in the order of nodes' first ranks.
 int index_of(const runner::Communicator& node, const runner::Communicator& world) {
@@ -88,7 +67,7 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
   node_index_ = index_of(node, world);
   is_divided_ = travel.divided_update && is_between_nodes();
-  piece_floats_ = choose_piece(floats_, travel.piece_floats, owners_, is_divided_ ? nodes_ : 1);
+  piece_floats_ = piece_floats(travel, floats_, {nodes_, owners_});
   // By nodes, so that all owners of a node have the same rank among their counterparts.
   across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, node_index_));
   static_assert(Progress::is_always_lock_free, "other processes see it");

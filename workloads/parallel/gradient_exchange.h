@@ -35,9 +35,6 @@ namespace parallel {
 /// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
  public:
-  static constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  ///< usual: 4 MiB
-  /// Of each owner, whatever is configured: every look at messages looks at all pieces.
-  static constexpr std::int64_t kMostPieces = 1000;
   /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
   /// memory; maybe this one alone). All outlive this. instruction_set: that rounds values. With
   /// travel.late_update, pieces that are final later overtake others, if they travel as floats.

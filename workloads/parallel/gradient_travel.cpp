@@ -69,13 +69,4 @@ std::int64_t top_k_of(double density, std::int64_t count) {
   return std::clamp<std::int64_t>(k, 1, count);
 }
 
-std::int64_t sent_bytes(const GradientTravel& travel, std::int64_t floats, std::int64_t nodes) {
-  if (nodes <= 1 || floats == 0) return 0;
-  if (travel.payload == GradientPayload::kTopK) {
-    return (nodes - 1) * top_k_of(travel.density, floats) * kSparseValueBytes;
-  }
-  // What others sum goes to them, and the own sums go to all others.
-  return 2 * (nodes - 1) * narrow_bytes(travel.payload, floats) / nodes;
-}
-
 }  // namespace parallel

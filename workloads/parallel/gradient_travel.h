@@ -55,9 +55,6 @@ inline constexpr std::int64_t kSparseValueBytes = 8;
 std::int64_t narrow_bytes(GradientPayload payload, std::int64_t count);
 /// The number of values that kTopK sends of `count`: 1 at least.
 std::int64_t top_k_of(double density, std::int64_t count);
-/// Bytes that a rank sends to the others for the sum of `floats` gradients over `nodes` ranks, the
-/// mean over these. Pieces whose sizes are no multiples of nodes and blocks add a few.
-std::int64_t sent_bytes(const GradientTravel& travel, std::int64_t floats, std::int64_t nodes);
 /// The format that `payload` has in MLPerf's logs.
 const char* logged_name(GradientPayload payload);
 

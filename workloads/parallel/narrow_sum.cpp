@@ -27,6 +27,12 @@ void for_each_part(std::int64_t count, Work work) {
 
 }  // namespace
 
+std::pair<std::int64_t, std::int64_t> narrow_part_of(std::int64_t floats, int ranks, int rank) {
+  const std::int64_t blocks = base::ceil_div(floats, kFormatBlock);
+  const auto [first, last] = base::split_evenly(blocks, ranks, rank);
+  return {std::min(floats, first * kFormatBlock), std::min(floats, last * kFormatBlock)};
+}
+
 /// The sum of one piece.
 class NarrowSums::Sum {
  public:
@@ -40,11 +46,8 @@ class NarrowSums::Sum {
         transfer_(telemetry) {
     const int size = ranks.size();
     std::vector<std::int64_t> by_owner, mine(static_cast<std::size_t>(size), 0);
-    const std::int64_t count = std::ssize(data), blocks = base::ceil_div(count, kFormatBlock);
     for (int rank = 0; rank < size; ++rank) {
-      const auto [from, to] = base::split_evenly(blocks, size, rank);
-      const std::int64_t first = std::min(count, from * kFormatBlock);
-      const std::int64_t last = std::min(count, to * kFormatBlock);
+      const auto [first, last] = narrow_part_of(std::ssize(data), size, rank);
       parts_.push_back({first, last - first});
       by_owner.push_back(rank == rank_ ? 0 : format_.bytes(last - first));
     }
@@ -64,7 +67,7 @@ class NarrowSums::Sum {
     for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
       if (rank != at(rank_)) write(parts_[rank], sent_.data() + by_owner_.places[rank]);
     }
-    transfer_.add(name_, ranks.start_alltoall(sent_, by_owner_, received_, mine_));
+    transfer_.add_gradients(name_, ranks.start_alltoall(sent_, by_owner_, received_, mine_));
     phase_ = Phase::kCollecting;
   }
   bool is_collecting() const { return phase_ == Phase::kCollecting; }
@@ -74,7 +77,7 @@ class NarrowSums::Sum {
     if (!transfer_.test()) return;
     add_up();
     write(parts_[at(rank_)], sent_.data());
-    transfer_.add(name_, ranks.start_alltoall(sent_, same_, received_, by_owner_));
+    transfer_.add_gradients(name_, ranks.start_alltoall(sent_, same_, received_, by_owner_));
     phase_ = Phase::kSpreading;
   }
   /// Takes the sums if all have arrived.

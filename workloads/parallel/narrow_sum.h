@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runner/communicator.h"
@@ -12,6 +14,9 @@
 #include "workloads/parallel/piece_sums.h"
 
 namespace parallel {
+
+/// The half-open range of a piece of `floats` that `rank` owns.
+std::pair<std::int64_t, std::int64_t> narrow_part_of(std::int64_t floats, int ranks, int rank);
 
 /// Of each piece a rank owns a part, of whole blocks of the format, evenly divided. It sends what
 /// others own to them, rounded once; adds what it gets to its own floats, in the order of ranks;

@@ -5,11 +5,13 @@
 #include <omp.h>
 
 #include <map>
+#include <optional>
 
 #include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/state.h"
 #include "workloads/parallel/divided_state.h"
+#include "workloads/parallel/gradient_volume.h"
 
 namespace parallel {
 
@@ -91,7 +93,7 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   const std::int64_t nodes = place.ranks / place.node_ranks;
   if (nodes <= 1) return;
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t largest = std::max(GradientExchange::kLargestPieceFloats, travel.piece_floats);
+  const std::int64_t largest = std::max(kLargestPieceFloats, travel.piece_floats);
   // Large pieces may leave some ranks of a node without any.
   const std::int64_t summed = std::min(
       gradient_bytes, std::max(gradient_bytes / place.node_ranks, travel.piece_floats * kFloat));
@@ -114,18 +116,32 @@ void add_sums_between_nodes(const GradientTravel& travel, std::int64_t gradient_
   }
 }
 
+/// The executor of a rank, which takes no memory.
+struct Plan {
+  Plan(const nn::Network& network, const DataParallelConfig& training,
+       const runner::PlannedRank& place) {
+    omp_set_num_threads(place.threads);
+    nn::ExecutorOptions options =
+        executor_options(training, split_batch(training, place.ranks), place.rank);
+    options.plan_only = true;
+    executor.emplace(network, options, device, nullptr);
+  }
+  nn::Device device;
+  std::optional<nn::Executor> executor;
+};
+
 }  // namespace
+
+std::int64_t gradient_floats(const nn::Network& network, const DataParallelConfig& training,
+                             const runner::PlannedRank& place) {
+  return Plan(network, training, place).executor->gradient_floats();
+}
 
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
                                  const runner::PlannedRank& place, const nn::Optimizer& optimizer) {
-  omp_set_num_threads(place.threads);
-  nn::ExecutorOptions options =
-      executor_options(training, split_batch(training, place.ranks), place.rank);
-  options.plan_only = true;
-  nn::Device device;
-  const nn::Executor executor(network, options, device, nullptr);
-  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
-  const nn::Executor::MemoryPeak peak = executor.memory_peak();
+  const Plan plan(network, training, place);
+  const std::map<std::string, std::int64_t> bytes = plan.executor->memory_bytes();
+  const nn::Executor::MemoryPeak peak = plan.executor->memory_peak();
   const std::int64_t weights = bytes.at("weights");
   const auto copies = bytes.find("weights in other layouts");
   runner::MemoryNeeds::Parts rank = {

@@ -37,6 +37,11 @@ runner::StepCost step_cost(const nn::Network& network, std::int64_t samples);
 std::int64_t samples_ahead(const ReadKeys& keys, const DataParallelConfig& training,
                            const runner::PlannedRank& place);
 
+/// Floats of a rank's gradients, which nodes exchange: the parameters in the layouts that the
+/// library chooses on this CPU, padded. Plans the network. Throws as DataParallel does.
+std::int64_t gradient_floats(const nn::Network& network, const DataParallelConfig& training,
+                             const runner::PlannedRank& place);
+
 /// Memory for training the network; the workload adds its own. Throws as DataParallel does.
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
                                  const runner::PlannedRank& place, const nn::Optimizer& optimizer);

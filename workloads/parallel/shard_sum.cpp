@@ -86,8 +86,9 @@ class ShardSums::Sum {
   void begin(const runner::Communicator& ranks, Buffers& buffers) {
     const auto floats = static_cast<std::size_t>(count_ * (ranks_ - 1));
     received_ = buffers.take(floats);
-    transfer_.add(name_, ranks.start_alltoall(
-                             std::as_bytes(data_), sent_,
+    transfer_.add_gradients(
+        name_,
+        ranks.start_alltoall(std::as_bytes(data_), sent_,
                              std::as_writable_bytes(std::span(received_).first(floats)), got_));
   }
   /// Adds up what was received if all of it has arrived; returns whether it has.
@@ -165,9 +166,9 @@ class ShardGather::Piece {
     sent_ = buffers.take(static_cast<std::size_t>(own.count));
     std::copy_n(data_.begin() + own.first, own.count, sent_.begin());
     const auto mine = std::span<const float>(sent_).first(static_cast<std::size_t>(own.count));
-    transfer_.add(name,
-                  ranks.start_alltoall(std::as_bytes(mine), sent, std::as_writable_bytes(data_),
-                                       parts_of_others(shards, rank)));
+    transfer_.add_gradients(
+        name, ranks.start_alltoall(std::as_bytes(mine), sent, std::as_writable_bytes(data_),
+                                   parts_of_others(shards, rank)));
   }
   bool test(Buffers& buffers) {
     if (!transfer_.test()) return false;

@@ -45,7 +45,7 @@ class SparseSums::Sum {
     if (!rest_.empty()) {
       for (const PlacedValue& one : sent_) rest_[static_cast<std::size_t>(one.place)] = 0.0F;
     }
-    transfer_.add(
+    transfer_.add_gradients(
         name_, ranks.start_alltoall(std::as_bytes(std::span(sent_)), sent_parts_,
                                     std::as_writable_bytes(std::span(received_)), received_parts_));
     is_under_way_ = true;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "runner/base/ceil_div.h"
+#include "workloads/parallel/gradient_volume.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/rest_state.h"
 #include "workloads/parallel/thread_team.h"
@@ -212,14 +212,16 @@ runner::StepCost TrainingWorkload::step_cost() const {
   const runner::Topology& topology = around_.topology;
   if (topology.node_count > 1) {
     if (topology.node.size() == 1) cost.exchange_bytes = 0;
-    // As many ranks of each node exchange sums as the smallest has.
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(topology.node_count));
     for (const int node : topology.node_of_rank) ++sizes[static_cast<std::size_t>(node)];
-    const std::int64_t owners = std::ranges::min(sizes);
-    if (topology.node.rank() < owners) {
-      cost.exchange_bytes +=
-          sent_bytes(training_.gradients, base::ceil_div(network_.parameter_count(), owners),
-                     topology.node_count);
+    const OwnerGrid grid = OwnerGrid::of(sizes);
+    if (topology.node.rank() < grid.owners) {
+      const std::int64_t floats = gradient_floats(
+          network_, training_,
+          {around_.world.rank(), around_.world.size(), topology.node.size(), around_.threads});
+      cost.exchange_bytes += gradient_volume(training_.gradients, floats, grid, topology.node_index,
+                                             topology.node.rank())
+                                 .bytes;
     }
   }
   return cost;

@@ -26,9 +26,16 @@ class Transfer {
     Request& request = requests_.emplace_back();
     request.is_under_way = pending.is_under_way();  // false on a communicator of one rank
     if (request.is_under_way) {
-      request.traced = telemetry_.begin_exchange(name, pending.bytes_sent());
+      request.traced = telemetry_.begin_exchange(name, pending.sent().bytes);
     }
     request.pending = std::move(pending);
+  }
+  /// The same for gradients, or for weights that nodes divide: counted as such.
+  void add_gradients(const char* name, runner::Pending pending) {
+    const runner::SentVolume sent = pending.sent();
+    telemetry_.add(telemetry::Counter::kGradientBytesSent, sent.bytes);
+    telemetry_.add(telemetry::Counter::kGradientMessagesSent, sent.messages);
+    add(name, std::move(pending));
   }
   telemetry::Telemetry& telemetry() const { return telemetry_; }
   bool is_under_way() const { return !requests_.empty(); }

@@ -142,6 +142,14 @@ TEST(ReportFile, MayLackTheCountersOfCaches) {
   }
 }
 
+TEST(ReportFile, MayLackTheCountersOfGradients) {
+  Json report = valid();
+  EXPECT_TRUE(parse_report(report.dump(), "t.json").has_gradients);
+  report["ranks"][1]["counters"].erase("gradient_messages_sent");
+  EXPECT_FALSE(parse_report(report.dump(), "t.json").has_gradients);
+  EXPECT_TRUE(parse_report(report.dump(), "t.json").has_cache);
+}
+
 TEST(ReportFile, CarriesADefinitionForEveryFigure) {
   const Json report = valid();
   const Json& rank = report["ranks"][0];

@@ -24,20 +24,6 @@ TEST(GradientTravel, KeepsARestUnlessItIsExactOrToldNotTo) {
       (GradientTravel{.payload = GradientPayload::kTopK, .error_feedback = false}).keeps_rest());
 }
 
-TEST(GradientTravel, TellsWhatARankSends) {
-  constexpr std::int64_t kFloats = 1 << 20;
-  for (const std::int64_t nodes : {2, 4, 8}) {
-    const std::int64_t least = 2 * (nodes - 1) * 4 * kFloats / nodes;
-    EXPECT_EQ(sent_bytes({}, kFloats, nodes), least);
-    EXPECT_EQ(sent_bytes({.payload = GradientPayload::kBf16}, kFloats, nodes), least / 2);
-    const std::int64_t int8 = sent_bytes({.payload = GradientPayload::kInt8}, kFloats, nodes);
-    EXPECT_EQ(int8 * 1024, least * 260);
-    EXPECT_EQ(sent_bytes({.payload = GradientPayload::kTopK, .density = 0.25}, kFloats, nodes),
-              (nodes - 1) * kFloats / 4 * 8);
-  }
-  EXPECT_EQ(sent_bytes({}, kFloats, 1), 0);
-}
-
 TEST(GradientTravel, SendsOneValueAtLeast) {
   EXPECT_EQ(top_k_of(0.01, 1000), 10);
   EXPECT_EQ(top_k_of(0.01, 1001), 11);

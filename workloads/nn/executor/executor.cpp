@@ -222,6 +222,8 @@ std::map<std::string, std::int64_t> Executor::memory_bytes() const {
   return bytes;
 }
 
+std::int64_t Executor::gradient_floats() const { return block_floats(planner_->parameter_descs()); }
+
 Executor::MemoryPeak Executor::memory_peak() const {
   const MemoryPlan::Peak peak = planner_->memory().peak();
   const auto& forward = planner_->pass().forward();

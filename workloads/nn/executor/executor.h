@@ -145,6 +145,8 @@ class Executor {
   /// Bytes by use: weights, their copies in other layouts, gradients, activations and scratch (the
   /// shared block), and what the block's buffers would take unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;
+  /// Of the block of gradients, whose tensors are padded.
+  std::int64_t gradient_floats() const;
   /// The segment during which most of the block is in use, and what is in use then.
   struct MemoryPeak {
     std::string at;

@@ -15,6 +15,7 @@
 #include "runner/plain_mpi.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/gradient_volume.h"
 #include "workloads/parallel/node_memory.h"
 #include "workloads/parallel/shard_sum.h"
 
@@ -215,8 +216,8 @@ class ReduceScatter final : public BufferedOperation {
   /// Of as many whole cells for each rank.
   static std::vector<std::span<float>> pieces_of(std::span<float> floats, int ranks) {
     const std::int64_t unit = ranks * nn::kUpdateCell;
-    const auto most = static_cast<std::size_t>(
-        std::max(parallel::GradientExchange::kLargestPieceFloats / unit * unit, unit));
+    const auto most =
+        static_cast<std::size_t>(std::max(parallel::kLargestPieceFloats / unit * unit, unit));
     std::vector<std::span<float>> pieces;
     for (; floats.size() > most; floats = floats.subspan(most)) {
       pieces.push_back(floats.first(most));

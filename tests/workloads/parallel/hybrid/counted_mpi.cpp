@@ -10,6 +10,11 @@ Traffic& traffic() {
 
 namespace {
 
+void count_message(std::int64_t bytes) {
+  traffic().bytes_sent += bytes;
+  traffic().messages_sent += bytes > 0 ? 1 : 0;
+}
+
 void count_operation(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   int rank = 0, size = 0, bytes = 0;
   MPI_Comm_rank(comm, &rank);
@@ -17,13 +22,21 @@ void count_operation(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   MPI_Type_size(type, &bytes);
   ++traffic().operations;
   for (int r = 0; counts != nullptr && r < size; ++r) {
-    if (r != rank) traffic().bytes_sent += std::int64_t{counts[r]} * bytes;
+    if (r != rank) count_message(std::int64_t{counts[r]} * bytes);
   }
 }
 
 }  // namespace
 
 extern "C" {
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  int bytes = 0;
+  MPI_Type_size(type, &bytes);
+  count_message(std::int64_t{count} * bytes);
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
 
 int MPI_Ialltoallv(const void* send, const int* counts, const int* places, MPI_Datatype type,
                    void* receive, const int* receive_counts, const int* receive_places,
@@ -50,7 +63,7 @@ int MPI_Igatherv(const void* send, int count, MPI_Datatype type, void* receive, 
   MPI_Comm_rank(comm, &rank);
   MPI_Type_size(type, &bytes);
   count_operation(nullptr, type, comm);
-  if (rank != root) traffic().bytes_sent += std::int64_t{count} * bytes;
+  if (rank != root) count_message(std::int64_t{count} * bytes);
   return PMPI_Igatherv(send, count, type, receive, counts, places, receive_type, root, comm,
                        request);
 }

@@ -1,11 +1,12 @@
-// Counts nonblocking MPI collectives and the bytes that they send.
+// Counts nonblocking MPI collectives and MPI_Isend, and what they send.
 #pragma once
 
 #include <cstdint>
 
 /// Counts since traffic() was last set to {}.
 struct Traffic {
-  int operations = 0;
-  std::int64_t bytes_sent = 0;  ///< to other ranks
+  int operations = 0;              ///< collectives
+  std::int64_t bytes_sent = 0;     ///< to other ranks
+  std::int64_t messages_sent = 0;  ///< those with any bytes
 };
 Traffic& traffic();
