@@ -47,21 +47,42 @@ std::vector<std::string> doubts_about(const base::ObjectReader& reader) {
   return doubts;
 }
 
-void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
+struct Loaded {
+  RunConfig config;
+  const WorkloadEntry* entry = nullptr;
+  std::vector<std::string> renamed;  ///< warnings
+};
+
+Loaded loaded_from(const ConfigSource& source, const std::vector<WorkloadEntry>& workloads,
+                   const std::vector<std::string>& more) {
   std::vector<std::string> overrides = source.overrides;
   overrides.insert(overrides.end(), source.forced.begin(), source.forced.end());
+  overrides.insert(overrides.end(), more.begin(), more.end());
   nlohmann::json config = base::load_config(source.path, overrides);
-  const std::vector<std::string> renamed = rename_old_keys(config, source.path);
+  std::vector<std::string> renamed = rename_old_keys(config, source.path);
   const base::ObjectReader reader(config, source.path);
-  source.entry = &find_workload(workloads, workload_name(reader), reader.where("workload"));
-  source.config.emplace(parse_run_config(reader, source.path, source.entry->evaluations_per_epoch));
-  source.entry->check(reader);
+  const WorkloadEntry& entry =
+      find_workload(workloads, workload_name(reader), reader.where("workload"));
+  RunConfig parsed = parse_run_config(reader, source.path, entry.evaluations_per_epoch);
+  entry.check(reader);
   reader.reject_unknown();
-  warn(renamed);
-  warn(doubts_about(reader));
+  return {std::move(parsed), &entry, std::move(renamed)};
+}
+
+void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
+  Loaded loaded = loaded_from(source, workloads, {});
+  source.entry = loaded.entry;
+  source.config.emplace(std::move(loaded.config));
+  warn(loaded.renamed);
+  warn(doubts_about(source.config->reader));
 }
 
 }  // namespace
+
+RunConfig load_config(const ConfigSource& source, const std::vector<WorkloadEntry>& workloads,
+                      const std::vector<std::string>& more) {
+  return loaded_from(source, workloads, more).config;
+}
 
 std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,

@@ -35,6 +35,10 @@ std::shared_ptr<ConfigSource> declare_config(
     const std::function<void(const WorkloadEntry& entry)>& check = {},
     Presence presence = Presence::kRequired);
 
+/// The configuration of `source` with `more` overrides, applied last. Throws ConfigError.
+RunConfig load_config(const ConfigSource& source, const std::vector<WorkloadEntry>& workloads,
+                      const std::vector<std::string>& more);
+
 /// Throws ConfigError if an output of a command, pairs of option and value, would replace what the
 /// command reads: its configuration, files of /dataset, or one of `more`; or if two outputs are one
 /// file. For the `check` of declare_config().

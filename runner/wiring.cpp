@@ -16,6 +16,7 @@
 #include "runner/commands.h"
 #include "runner/doctor/command.h"
 #include "runner/on_ranks.h"
+#include "runner/scale/command.h"
 #include "staging/checkpoint_file.h"
 #include "staging/h5.h"
 #include "staging/staged_folder.h"
@@ -82,8 +83,9 @@ void add_runner(std::vector<runner::WorkloadEntry> workloads,
     return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
   };
   parts.audit_plan = analysis::audit_planned_log;
-  base::Command doctor = doctor::command(parts);
+  base::Command doctor = doctor::command(parts), scale = scale::command(parts);
   program.commands = runner::commands(std::move(parts));
+  program.commands.push_back(std::move(scale));
   program.commands.push_back(std::move(doctor));
   program.run_on_ranks = runner::run_on_ranks;
 }
@@ -94,7 +96,7 @@ json libraries() { return json::object(); }
 
 void add_runner(runner::Program& program) {
   program.missing_commands = {"run",    "evaluate", "generate", "bench", "config",
-                              "system", "doctor",   "script",   "bleu"};
+                              "system", "doctor",   "script",   "scale", "bleu"};
   program.why_missing = "this build has no runner (configured with TRAINMARK_RUNNER=OFF)";
 }
 

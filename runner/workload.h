@@ -232,6 +232,8 @@ struct BenchOptions {
   bool layers = false;  ///< print a table of all layers
 };
 
+struct TrainingScale;
+
 /// An in-memory benchmark. Collective. Throws ConfigError for options that it does not support.
 using Bench =
     std::function<nlohmann::json(const BenchOptions& options, const Surroundings& around)>;
@@ -265,6 +267,10 @@ struct WorkloadEntry {
   /// Plans memory without allocating it. Throws ConfigError if the workload cannot be trained on
   /// that rank.
   MemoryNeeds (*memory_needs)(const RunConfig& config, const PlannedRank& place) = nullptr;
+  /// Training's costs without building anything, for a workload whose ranks replicate the model;
+  /// else null. Throws ConfigError if it cannot be trained on these ranks, or if the configuration
+  /// does not say how many samples there are. Of `place` the rank does not matter.
+  TrainingScale (*scale)(const RunConfig& config, const PlannedRank& place) = nullptr;
   /// Declares the workload's own options of `bench WORKLOAD` and returns the benchmark. Null: no
   /// benchmark.
   Bench (*declare_bench)(CLI::App& app) = nullptr;

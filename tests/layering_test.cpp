@@ -39,11 +39,11 @@ std::string room_of(const std::string& path) {
     return parts[0] + "/" + parts[1] + "/" + parts[2];
   }
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
-  static const Rooms inner = {"runner/base",      "runner/launch",       "runner/mllog",
-                              "runner/telemetry", "runner/doctor",       "staging/dataset",
-                              "staging/cache",    "analysis/submission", "analysis/comparison",
-                              "analysis/history", "analysis/report",     "analysis/command",
-                              "analysis/audit",   "analysis/findings"};
+  static const Rooms inner = {"runner/base",         "runner/launch",    "runner/mllog",
+                              "runner/telemetry",    "runner/doctor",    "runner/scale",
+                              "staging/dataset",     "staging/cache",    "analysis/submission",
+                              "analysis/comparison", "analysis/history", "analysis/report",
+                              "analysis/command",    "analysis/audit",   "analysis/findings"};
   const std::string folder = parts[0] + "/" + parts[1];
   return nested && inner.contains(folder) ? folder : parts[0];
 }
@@ -96,6 +96,7 @@ Rooms visible_from(const std::string& room) {
       {"runner",
        {"runner/base", "runner/launch", "runner/mllog", "runner/mllog/rules", "runner/telemetry"}},
       {"runner/doctor", {"runner", "runner/base", "runner/telemetry"}},
+      {"runner/scale", {"runner", "runner/base", "runner/telemetry"}},
       {"staging/dataset", {"runner/base"}},
       {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"staging/cache", {"staging", "staging/dataset", "runner", "runner/base"}},

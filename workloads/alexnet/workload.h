@@ -12,6 +12,9 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
 
+runner::TrainingScale training_scale(const runner::RunConfig& config,
+                                     const runner::PlannedRank& place);
+
 /// Declares the options of `bench alexnet` and returns the bench.
 runner::Bench declare_bench(CLI::App& app);
 

@@ -12,6 +12,7 @@
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/group_volumes.h"
 #include "workloads/parallel/replica_workload.h"
+#include "workloads/parallel/training_scale.h"
 
 namespace cosmoflow {
 namespace {
@@ -167,6 +168,13 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
   const Config config = planned_config(run, choice_of(run, place).split);
   return memory_of(config, *make_optimizer(run.reader), place);
+}
+
+runner::TrainingScale training_scale(const runner::RunConfig& run,
+                                     const runner::PlannedRank& place) {
+  const Config config = planned_config(run, choice_of(run, place).split);
+  return parallel::training_scale(build_network(config.model, config.split),
+                                  data_parallel_config(config), config.data, place);
 }
 
 }  // namespace cosmoflow

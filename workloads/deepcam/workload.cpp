@@ -13,6 +13,7 @@
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/replica_workload.h"
+#include "workloads/parallel/training_scale.h"
 
 namespace deepcam {
 namespace {
@@ -135,6 +136,13 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
     needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
   }
   return needs;
+}
+
+runner::TrainingScale training_scale(const runner::RunConfig& run,
+                                     const runner::PlannedRank& place) {
+  const Config config = parse_config(run.reader);
+  return parallel::training_scale(build_network(config.model),
+                                  data_parallel_config(config, place.ranks), config.data, place);
 }
 
 }  // namespace deepcam

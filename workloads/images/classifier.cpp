@@ -12,6 +12,7 @@
 #include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
+#include "workloads/parallel/training_scale.h"
 
 namespace images {
 
@@ -41,6 +42,11 @@ runner::MemoryNeeds memory_needs(const nn::Network& network, const Config& confi
     needs.rank["cached samples"] = config.cache.memory_bytes / place.node_ranks;
   }
   return needs;
+}
+
+runner::TrainingScale training_scale(const nn::Network& network, const Config& config,
+                                     const runner::PlannedRank& place) {
+  return parallel::training_scale(network, data_parallel_config(config), config.data, place);
 }
 
 Classifier::Classifier(runner::WorkloadInfo info, nn::Network network, const Config& config,

@@ -25,6 +25,10 @@ std::shared_ptr<ImageData> open_images(const Config& config, const runner::RunCo
 runner::MemoryNeeds memory_needs(const nn::Network& network, const Config& config,
                                  const runner::RunConfig& run, const runner::PlannedRank& place);
 
+/// Likewise, for `trainmark scale`.
+runner::TrainingScale training_scale(const nn::Network& network, const Config& config,
+                                     const runner::PlannedRank& place);
+
 /// The quality is the share of the validation set that is classified correctly.
 class Classifier : public parallel::ReplicaWorkload {
  public:

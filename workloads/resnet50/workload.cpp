@@ -62,4 +62,10 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
   return images::memory_needs(build_network(config.model), config.images, run, place);
 }
 
+runner::TrainingScale training_scale(const runner::RunConfig& run,
+                                     const runner::PlannedRank& place) {
+  const Config config = parse_config(run.reader);
+  return images::training_scale(build_network(config.model), config.images, place);
+}
+
 }  // namespace resnet50
