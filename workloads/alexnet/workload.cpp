@@ -5,6 +5,7 @@
 #include "workloads/alexnet/config.h"
 #include "workloads/images/classifier.h"
 #include "workloads/images/log_fields.h"
+#include "workloads/parallel/training_scale.h"
 
 namespace alexnet {
 namespace {

@@ -12,7 +12,6 @@
 #include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
-#include "workloads/parallel/training_scale.h"
 
 namespace images {
 

@@ -9,6 +9,7 @@
 #include "runner/workload.h"
 #include "workloads/images/image_data.h"
 #include "workloads/parallel/replica_workload.h"
+#include "workloads/parallel/training_scale.h"
 
 namespace images {
 

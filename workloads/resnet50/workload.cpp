@@ -6,6 +6,7 @@
 #include "workloads/images/log_fields.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/optimizer/optimizer_config.h"
+#include "workloads/parallel/training_scale.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/rule_breaks.h"
 
