@@ -241,7 +241,7 @@ TEST_F(CosmoFlow, HasNothingToDraw) {
 
 TEST_F(CosmoFlow, RefusesOptionsOfABenchThatAreAnothers) {
   expect(bench("cosmoflow --image-size 64"), kUsage,
-         HasSubstr("bench cosmoflow: --image-size means nothing here, only to resnet50"));
+         HasSubstr("bench cosmoflow: --image-size means nothing here, only to resnet50, alexnet"));
   expect(bench("dlrm --size 64"), kUsage,
          HasSubstr("bench dlrm: --size means nothing here, only to cosmoflow"));
   expect(bench("cosmoflow --size 33"), kUsage,

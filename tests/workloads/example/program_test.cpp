@@ -132,7 +132,7 @@ TEST_F(Example, BenchesOnTwoRanks) {
   EXPECT_GT(result["samples_per_s"], 0.0);
   EXPECT_GT(result["fraction_of_limit"], 0.0);
   expect(bench("example --image-size 8"), kUsage,
-         HasSubstr("bench example: --image-size means nothing here, only to resnet50"));
+         HasSubstr("bench example: --image-size means nothing here, only to resnet50, alexnet"));
 }
 
 TEST_F(Example, GeneratesAsTheOthersDo) {

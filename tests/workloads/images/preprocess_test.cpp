@@ -174,6 +174,47 @@ TEST(Preprocess, ShiftsSmallImagesByUpToFourPixelsOverBlack) {
   EXPECT_EQ(std::get<0>(*seen.rbegin()), 4);
 }
 
+/// Of a 20 x 20 image crops of 16: each of 25 places, mirrored or not.
+TEST(Preprocess, CropsCaffesSquareAnywhere) {
+  const dataset::Image image = unique_image(20);
+  const Preprocess whole(Style::kCaffe, 20, 20), crops(Style::kCaffe, 16, 20);
+  EXPECT_EQ(Preprocess(Style::kCaffe, 227).evaluation_resize(), 256);
+  std::vector<float> all(3 * 400), out(3 * 256), center(3 * 256);
+  whole.evaluate(image, all);
+  EXPECT_NEAR(all[0], image.pixels[0] - 122.67891, 1e-4);
+  EXPECT_NEAR(all[400], image.pixels[1] - 116.66877, 1e-4);
+  EXPECT_NEAR(all[800], image.pixels[2] - 104.00699, 1e-4);
+  std::set<std::tuple<int, int, bool>> seen;
+  for (std::uint64_t index = 0; index < 600; ++index) {
+    auto random = stream(index);
+    train(crops, image, random, out);
+    for (int place = 0; place < 50; ++place) {
+      const int top = place / 10, left = place / 2 % 5;
+      const bool mirrored = place % 2 == 1;
+      bool equal = true;
+      for (int i = 0; i < 256 && equal; ++i) {
+        const int column = mirrored ? 15 - i % 16 : i % 16;
+        equal = out[static_cast<std::size_t>(i)] ==
+                all[static_cast<std::size_t>((top + i / 16) * 20 + left + column)];
+      }
+      if (equal) seen.emplace(top, left, mirrored);
+    }
+  }
+  EXPECT_EQ(seen.size(), 50U);
+  crops.evaluate(image, center);
+  EXPECT_EQ(center[0], all[2 * 20 + 2]);
+}
+
+TEST(Preprocess, StretchesAndScalesAsCaffesNetworksWithBatchNorms) {
+  // A tall image of two halves becomes a square of two halves.
+  dataset::Image image{40, 10, {}};
+  for (int i = 0; i < 400; ++i) image.pixels.insert(image.pixels.end(), 3, i < 200 ? 10 : 250);
+  std::vector<float> out(3 * 100);
+  Preprocess(Style::kCaffeScaled, 10, 10).evaluate(image, out);
+  EXPECT_NEAR(out[0], (10 - 122.67891) / 256, 1e-5);
+  EXPECT_NEAR(out[99], (250 - 122.67891) / 256, 1e-5);
+}
+
 TEST(Preprocess, ShiftsNoFurtherThanAsked) {
   const dataset::Image image = unique_image(32);
   const Preprocess still(Style::kCifar, 32, 0, 0);
