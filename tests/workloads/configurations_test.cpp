@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runner/base/object_reader.h"
 #include "runner/run_config.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/registry.h"
 
 namespace {
@@ -101,6 +103,56 @@ TEST(Configurations, OfResNet50HaveItsReferencePoints) {
                              {4096, point(10, 5, 13137, 2e-4, 0.9)},
                              {8192, point(17, 5, 6095, 2e-4, 0.9)},
                              {32768, point(21.2, 16, 2267, 2.5e-5, 0.94)}});
+}
+
+/// The rate of an update of a configuration, for its own numbers of samples and epochs.
+nn::Schedule schedule_of(const std::string& path, const std::vector<std::string>& overrides) {
+  const json config = base::load_config(path, overrides);
+  const std::int64_t batch = config["training"]["global_batch_size"];
+  const base::ObjectReader root(config, path);
+  return nn::parse_schedule(root.object("schedule", "rates"), batch,
+                            config["dataset"]["train_samples"].get<std::int64_t>() / batch,
+                            config["epochs"]);
+}
+
+// Source: Goyal et al., arXiv:1706.02677.
+TEST(Configurations, OfGoyalScaleTheRateByTheBatch) {
+  const char* const path = "configs/resnet50/goyal_8192.json";
+  const nn::Schedule large = schedule_of(path, {});
+  EXPECT_DOUBLE_EQ(large.learning_rate(0), 0.1);
+  EXPECT_DOUBLE_EQ(large.learning_rate(156 * 5), 3.2);
+  EXPECT_DOUBLE_EQ(large.learning_rate(156 * 30 - 1), 3.2);
+  EXPECT_DOUBLE_EQ(large.learning_rate(156 * 30), 0.32);
+  EXPECT_NEAR(large.learning_rate(156 * 89), 0.0032, 1e-12);
+  const nn::Schedule small = schedule_of(path, {"training.global_batch_size=256"});
+  for (const std::int64_t epoch : {0, 3, 29})
+    EXPECT_DOUBLE_EQ(small.learning_rate(5004 * epoch), 0.1);
+}
+
+// Source: the solver files of NVIDIA's Caffe.
+TEST(Configurations, OfAlexNetHaveThePublishedRates) {
+  struct Point {
+    const char* file;
+    std::int64_t warmup, steps;
+    double peak;
+  };
+  for (const Point& point : std::vector<Point>{{"imagenet_1024", 0, 125000, 2},
+                                               {"imagenet_8192", 600, 15600, 10},
+                                               {"imagenet_16384", 400, 7800, 16},
+                                               {"imagenet_bn_512", 0, 250000, 0.08},
+                                               {"imagenet_bn_512_lars", 0, 250000, 1},
+                                               {"imagenet_bn_8192", 600, 15600, 10},
+                                               {"imagenet_bn_16384", 400, 7800, 24},
+                                               {"imagenet_bn_32768", 400, 4000, 32}}) {
+    SCOPED_TRACE(point.file);
+    const nn::Schedule schedule =
+        schedule_of(std::string("configs/alexnet/") + point.file + ".json", {});
+    EXPECT_DOUBLE_EQ(schedule.learning_rate(0), point.warmup > 0 ? 1.0 : point.peak);
+    const double left = 1.0 - static_cast<double>(point.warmup) / static_cast<double>(point.steps);
+    EXPECT_NEAR(schedule.learning_rate(point.warmup), point.peak * left * left, 1e-9);
+    EXPECT_NEAR(schedule.learning_rate(point.steps / 2), point.peak / 4.0, 1e-9);
+    EXPECT_EQ(schedule.learning_rate(point.steps), 0.0);
+  }
 }
 
 // Source: MLCommons' reference convergence points of deepcam, rounds 1.0 to 3.0.

@@ -34,6 +34,18 @@ class ScaleOnHosts : public outside::SmallRun {
     EXPECT_EQ(run.status, 6) << run.err;
     return json::parse(content(result(std::to_string(hosts - 1) + ".telemetry.json")));
   }
+  /// Of a step on two hosts, as rank 0 has it: the share in which it waits for exchanges.
+  double exchanged(const std::string& bench) const {
+    const Ended ended =
+        shell("env OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 " HOSTS " 2 1gbit " +
+              outside::mpirun(2, outside::on_hosts(2)) + TRAINMARK " bench " + bench +
+              " --batch 8 --steps 3 --warmup 1 --limit 0 --json -");
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    const json seconds = json::parse(ended.out)["breakdown_s_per_step"];
+    double step = 0.0;
+    for (const auto& [subsystem, part] : seconds.items()) step += part.get<double>();
+    return seconds["exchange"].get<double>() / step;
+  }
 };
 
 std::int64_t sum_of(const json& telemetry, const char* counter) {
@@ -71,6 +83,11 @@ TEST_F(ScaleOnHosts, CountsWhatARunCounts) {
     EXPECT_GT(row["all_bytes"], 0);
     EXPECT_LT(row["all_bytes"], sum_of(telemetry, "bytes_sent")) << "votes, losses, statistics";
   }
+}
+
+// Source: You et al., ICPP 2018: the ratio of FLOPs to parameters tells whose network scales.
+TEST_F(ScaleOnHosts, AlexNetWaitsForItsGradientsWhereResNet50Computes) {
+  EXPECT_GT(exchanged("alexnet"), 3.0 * exchanged("resnet50"));
 }
 
 }  // namespace
