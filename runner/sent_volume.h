@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runner/base/checked_count.h"
 #include "runner/base/split_evenly.h"
 
 namespace runner {
@@ -12,8 +13,8 @@ namespace runner {
 struct SentVolume {
   std::int64_t bytes = 0, messages = 0;
   SentVolume& operator+=(const SentVolume& other) {
-    bytes += other.bytes;
-    messages += other.messages;
+    bytes = base::checked_sum(bytes, other.bytes);
+    messages = base::checked_sum(messages, other.messages);
     return *this;
   }
   bool operator==(const SentVolume&) const = default;

@@ -137,7 +137,7 @@ void check(const Options& options, const runner::WorkloadEntry& entry) {
 
 void declare_rates(CLI::App& app, Options& options) {
   auto* const rate = app.add_option("--rate", options.rate, "samples/s that a rank computes")
-                         ->check(CLI::PositiveNumber);
+                         ->check(CLI::Range(1e-9, 1e12));
   app.add_option("--measured", options.measured,
                  "take that rate from a run (result_1.telemetry.json, or a folder's newest) or "
                  "from the JSON of `bench WORKLOAD`")

@@ -69,7 +69,8 @@ std::vector<Figure> counts() {
       "flops",
       "2 x multiply-accumulates of the convolutions and matrix products of forward and backward "
       "passes, on all ranks",
-      [](const Row& row) { return row.batch * row.scale.training_flops; }, figures);
+      [](const Row& row) { return base::checked_product(row.batch, row.scale.training_flops); },
+      figures);
   add_traffic("rank", "the rank that sends most", &runner::NodeTraffic::rank, figures);
   add_traffic("node", "the node that sends most", &runner::NodeTraffic::node, figures);
   add_traffic("all", "all nodes together", &runner::NodeTraffic::all, figures);
@@ -164,7 +165,8 @@ std::vector<std::string> notes_of(const Result& result) {
   if (result.rates.link) {
     lines.emplace_back(
         "at least: gradients travel behind the last backward pass of a step and, if updates are "
-        "late (training.late_update), the next forward pass; at most: behind nothing");
+        "late (training.late_update), behind all else that a step computes; at most: behind "
+        "nothing");
   } else {
     lines.emplace_back("no times of steps between nodes: give --link and --latency, or --exchange");
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/checked_count.h"
 #include "runner/scale/model.h"
 
 namespace scale {
@@ -28,6 +29,8 @@ std::vector<Figure> figures_of(const Result& result);
 std::vector<std::string> notes_of(const Result& result);
 
 /// Updates of all epochs.
-inline std::int64_t steps_of(const Row& row) { return row.epochs * row.scale.steps_per_epoch; }
+inline std::int64_t steps_of(const Row& row) {
+  return base::checked_product(row.epochs, row.scale.steps_per_epoch);
+}
 
 }  // namespace scale

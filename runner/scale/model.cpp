@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runner/base/checked_count.h"
+
 namespace scale {
 
 std::optional<StepTime> predict(const runner::TrainingScale& scale, const Rates& rates) {
@@ -27,7 +29,8 @@ PaperCounts paper_counts(std::int64_t parameters, std::int64_t samples, std::int
                          std::int64_t batch, std::int64_t ranks) {
   const double iterations =
       static_cast<double>(samples) * static_cast<double>(epochs) / static_cast<double>(batch);
-  return {samples * epochs / batch, std::log2(static_cast<double>(ranks)) * iterations,
+  return {base::checked_product(samples, epochs) / batch,
+          std::log2(static_cast<double>(ranks)) * iterations,
           static_cast<double>(parameters) * sizeof(float) * iterations};
 }
 

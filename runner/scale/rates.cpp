@@ -39,14 +39,15 @@ double parse(const std::string& option, const std::string& text, const Units& un
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
   const auto found = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
-  if (error != std::errc() || found == units.end() || !std::isfinite(number) || number <= 0) {
+  const double value = found == units.end() ? 0.0 : number * found->second;
+  if (error != std::errc() || !std::isfinite(value) || value <= 0) {
     std::string names;
     for (const auto& [name, factor] : units) names += fmt::format(" {}", name);
     throw base::ConfigError(
         fmt::format("scale: {}: expected a positive number with one of the units{}, got '{}'",
                     option, names, text));
   }
-  return number * found->second;
+  return value;
 }
 
 json read_json(const std::string& path) {
@@ -60,9 +61,10 @@ json read_json(const std::string& path) {
 double positive_at(const json& document, const std::string& path, const std::string& pointer) {
   const json::json_pointer place(pointer);
   const json found = document.contains(place) ? document.at(place) : json();
-  if (!found.is_number() || !(found.get<double>() > 0)) {
-    throw base::DataError(fmt::format("{}: {}: expected a number above 0, got {}", path, pointer,
-                                      base::brief_json(found)));
+  constexpr double kMost = 1e18;  // an integer holds it
+  if (!found.is_number() || !(found.get<double>() > 0) || found.get<double>() > kMost) {
+    throw base::DataError(fmt::format("{}: {}: expected a number above 0 and up to 1e18, got {}",
+                                      path, pointer, base::brief_json(found)));
   }
   return found.get<double>();
 }
@@ -116,12 +118,17 @@ ComputeRate rate_of_run(const std::string& path) {
 /// The newest telemetry file of a folder.
 std::string newest_run(const fs::path& folder) {
   std::optional<std::pair<fs::file_time_type, std::string>> newest;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string path = entry.path().string();
-    if (!path.ends_with(kTelemetryEnding)) continue;
-    const std::pair one(entry.last_write_time(), path);
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    std::error_code gone;
+    const fs::file_time_type written = entry->last_write_time(gone);
+    if (gone || !path.ends_with(kTelemetryEnding)) continue;
+    const std::pair one(written, path);
     if (!newest || *newest < one) newest = one;
   }
+  if (error) throw base::DataError(folder.string() + ": " + error.message());
   if (newest) return newest->second;
   throw base::DataError(fmt::format("{}: expected a run's file, result_1{}, found none",
                                     folder.string(), kTelemetryEnding));
@@ -146,7 +153,8 @@ double parse_latency(const std::string& text) {
 }
 
 ComputeRate read_compute_rate(const std::string& path) {
-  if (fs::is_directory(path)) return rate_of_run(newest_run(path));
+  std::error_code error;  // a path that cannot be looked at is refused when it is read
+  if (fs::is_directory(path, error)) return rate_of_run(newest_run(path));
   if (path.ends_with(kTelemetryEnding)) return rate_of_run(path);
   const json document = read_json(path);
   if (document.is_object() && document.contains("batch_per_rank")) {

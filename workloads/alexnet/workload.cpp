@@ -22,18 +22,21 @@ class AlexNet final : public images::Classifier {
              .benchmark = "alexnet",
              .target = {mllog::keys::kEvalAccuracy, {{"", "", mllog::Direction::kRises, kTarget}}}},
             build_network(config.model), config.images, data, run, around),
-        bn_group_samples_(config.images.training.bn_group_samples) {}
+        bn_group_samples_(config.images.model.has_norms ? config.images.training.bn_group_samples
+                                                        : 0) {}
 
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
     return images::optimizer_log_fields(optimizer().hyperparameters(), schedule(),
                                         info().steps_per_epoch, bn_group_samples_);
   }
   std::map<std::string, std::string> log_settings() const override {
-    return images::log_settings();
+    auto settings = images::log_settings();
+    if (bn_group_samples_ == 0) settings.erase(mllog::keys::kModelBnSpan);
+    return settings;
   }
 
  private:
-  const std::int64_t bn_group_samples_;
+  const std::int64_t bn_group_samples_;  ///< 0: no batch norms
 };
 
 }  // namespace

@@ -43,8 +43,10 @@ std::int64_t EpochOrder::batches_in(std::size_t bucket) const {
 
 std::vector<std::int64_t> EpochOrder::pairs_of(std::int64_t epoch, std::int64_t batch) const {
   const auto shuffled = [&](std::int64_t count, std::uint64_t what) {
-    return base::Permutation(static_cast<std::uint64_t>(count), base::chain({seed_, what}),
-                             static_cast<std::uint64_t>(epoch));
+    return base::Permutation(
+        static_cast<std::uint64_t>(count),
+        base::chain({seed_, static_cast<std::uint64_t>(base::Purpose::kShuffle), what}),
+        static_cast<std::uint64_t>(epoch));
   };
   // Batches are numbered through the buckets before they are shuffled.
   auto number =

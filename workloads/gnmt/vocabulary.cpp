@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "runner/base/ceil_div.h"
 #include "runner/base/error.h"
 #include "runner/base/narrow.h"
 #include "runner/base/printable.h"
@@ -37,6 +38,11 @@ Vocabulary::Vocabulary(const std::string& path, std::int64_t multiple) {
   }
   if (lines.number() == 0) {
     throw base::DataError(fmt::format("{}: expected a word a line, found an empty file", path));
+  }
+  if (base::round_up(size(), multiple) > kMostWords) {
+    throw base::DataError(
+        fmt::format("{}: expected at most {} words, filled up to a multiple of {}", path,
+                    kMostWords, multiple));
   }
   for (int i = 0; size() % multiple != 0; ++i) add(fmt::format("madeupword{:04}", i));
 }

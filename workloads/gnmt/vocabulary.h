@@ -28,8 +28,8 @@ class Vocabulary {
   static constexpr std::int64_t kMostWords = 1 << 16;
 
   /// Reads a file with a word a line. Words that nothing has, `madeupword0000` and so on, fill the
-  /// size up to a multiple of `multiple`. Throws DataError with path and line where a line is not
-  /// one word or has one that is there already, and for too many words or none.
+  /// size up to a multiple of `multiple`, which is above 0. Throws DataError with path and line
+  /// where a line is not one word or has one that is there already, and for too many words or none.
   explicit Vocabulary(const std::string& path, std::int64_t multiple = 8);
 
   std::int64_t size() const { return static_cast<std::int64_t>(words_.size()); }

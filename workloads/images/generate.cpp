@@ -39,7 +39,7 @@ std::vector<Split> splits_of(const GenerateOptions& options) {
 }
 
 json manifest_of(const GenerateOptions& options) {
-  return {{"generator", "trainmark generate resnet50"},
+  return {{"generator", "trainmark generate " + options.workload},
           {"version", kVersion},
           {"classes", options.classes},
           {"train_per_class", options.train_per_class},

@@ -16,6 +16,7 @@ class App;
 namespace images {
 
 struct GenerateOptions : synthetic::GenerateOptions {
+  std::string workload = "resnet50";  ///< whose images they are, for dataset.json
   std::int64_t classes = 8;
   std::int64_t train_per_class = 250;
   std::int64_t validation_per_class = 50;
@@ -38,7 +39,7 @@ GenerateResult generate_images(const GenerateOptions& options);
 /// exists.
 nlohmann::json generate_plan(const GenerateOptions& options);
 
-/// Declares the options of `generate resnet50`. Returns the action.
+/// Declares the options of `generate WORKLOAD`, which is the app's name. Returns the action.
 std::function<base::ExitCode()> declare_generate(CLI::App& app);
 
 }  // namespace images

@@ -1,4 +1,4 @@
-// The options of `trainmark generate resnet50`.
+// The options of `trainmark generate` for workloads that classify images.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +10,7 @@ namespace images {
 
 std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   const auto options = std::make_shared<GenerateOptions>();
+  options->workload = app.get_name();
   const auto add = [&app](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->capture_default_str();
   };

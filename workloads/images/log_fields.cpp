@@ -48,7 +48,7 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
   if (delayed) fields.emplace_back(keys::kDecayStartSteps, schedule.decay.begin);
   if (polynomial) add({keys::kLarsPolyPower, keys::kSgdPolyPower}, schedule.decay.power);
   if (lars) fields.emplace_back(keys::kLarsEpsilon, optimizer.epsilon);
-  fields.emplace_back(keys::kModelBnSpan, bn_group_samples);
+  if (bn_group_samples > 0) fields.emplace_back(keys::kModelBnSpan, bn_group_samples);
   return fields;
 }
 

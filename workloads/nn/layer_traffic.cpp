@@ -34,6 +34,7 @@ std::int64_t norm_bytes(const Planner& planner, ValueId made) {
 
 /// Sweeps over the operands: for a product forward and both gradients, else forward and backward.
 std::int64_t passes_of(const Planner& planner, const Operation& operation) {
+  if (operation.kind == OperationKind::kSum) return 1;  // the gradient is both addends'
   const bool is_product = operation.kind == OperationKind::kConvolution ||
                           operation.kind == OperationKind::kDeconvolution ||
                           operation.kind == OperationKind::kFullyConnected;

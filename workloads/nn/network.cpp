@@ -87,9 +87,12 @@ bool Network::feeds_max_pool(ValueId value) const {
   return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& operation) {
     if (operation.kind != OperationKind::kMaxPool) return false;
     ValueId pooled = operation.src;
-    while (operations_[static_cast<std::size_t>(pooled)].kind == OperationKind::kBatchNorm) {
-      pooled = source(pooled);
-    }
+    const auto passes = [this](ValueId of) {
+      const OperationKind kind = operations_[static_cast<std::size_t>(of)].kind;
+      return kind == OperationKind::kBatchNorm || kind == OperationKind::kBiased ||
+             kind == OperationKind::kResponseNorm;
+    };
+    while (pooled != value && passes(pooled)) pooled = source(pooled);
     return pooled == value;
   });
 }
@@ -97,13 +100,18 @@ bool Network::feeds_max_pool(ValueId value) const {
 bool Network::is_vector_layer(const Operation& operation) const {
   if (operation.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));
-  if (maker.kind == OperationKind::kActivation) {
-    return is_vector_layer(operations_[static_cast<std::size_t>(maker.src)]);
-  }
+  if (maker.kind == OperationKind::kActivation) return is_of_vectors(maker);
   return maker.kind == OperationKind::kFullyConnected ||
          maker.kind == OperationKind::kDotInteraction || maker.kind == OperationKind::kBiased ||
          maker.kind == OperationKind::kFlatten ||
          (maker.kind == OperationKind::kInput && maker.dst.spatial.empty());
+}
+
+bool Network::is_of_vectors(const Operation& activation) const {
+  const Operation& maker = operations_.at(static_cast<std::size_t>(activation.src));
+  if (maker.kind == OperationKind::kActivation) return is_of_vectors(maker);
+  return is_vector_layer(maker) || maker.kind == OperationKind::kFlatten ||
+         maker.kind == OperationKind::kBiased || maker.kind == OperationKind::kDotInteraction;
 }
 
 bool Network::has_gradient(ValueId value) const {

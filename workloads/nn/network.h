@@ -273,7 +273,7 @@ class Network {
   /// layer, a biased vector, a dot interaction or a flattened image, or an activation of one of
   /// these layers; not the head of a network of means or volumes.
   bool is_vector_layer(const Operation& operation) const;
-  /// Whether a max pool reads `value`, directly or through batch norms.
+  /// Whether a max pool reads `value`, directly or through norms, biases and ReLUs.
   bool feeds_max_pool(ValueId value) const;
   /// Whether the backward pass computes d loss / d value.
   bool has_gradient(ValueId value) const;
@@ -289,6 +289,8 @@ class Network {
   std::int64_t training_macs(const Operation& operation) const;
 
  private:
+  /// Whether an activation's source is made by one of these layers.
+  bool is_of_vectors(const Operation& activation) const;
   ValueId append(Operation operation);
   ParameterId add_parameter(ParameterSpec spec);
   std::vector<Operation> operations_;

@@ -235,7 +235,9 @@ bool is_deferred(const Network& network, std::size_t operation) {
   const auto value = static_cast<ValueId>(operation);
   if (what.kind != OperationKind::kBatchNorm || what.relu || what.residual) return false;
   const std::vector<std::size_t> readers = network.readers(value);
-  return readers.size() == 1 && network.operations()[readers.front()].residual == value;
+  if (readers.size() != 1) return false;
+  const Operation& reader = network.operations()[readers.front()];
+  return reader.kind == OperationKind::kBatchNorm && reader.residual == value;
 }
 
 Samples Slices::at(std::int64_t slice) const {

@@ -124,6 +124,10 @@ class Parser {
     const std::int64_t warmup = std::exchange(warmup_.length, 0);
     parse_decay(0);
     warmup_.length = warmup;
+    if (decay_.length <= warmup) {
+      refuse(in_.has("decay_steps") ? "decay_steps" : "decay_epochs",
+             "must end after warm-up, which takes " + std::to_string(warmup) + " updates");
+    }
   }
 
   void parse_delayed_polynomial() {

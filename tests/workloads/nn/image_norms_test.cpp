@@ -75,13 +75,37 @@ Network preactivation_network(std::int64_t channels) {
   return net;
 }
 
+/// Sums whose addends other operations read, or whose makers write to their gradients.
+Network summed_network(std::int64_t channels) {
+  Network net;
+  const auto conv = [&](ValueId src, const char* name) {
+    return net.convolution(src, {name, channels, 3, 1, kOne, kSmall});
+  };
+  const ValueId x =
+      net.biased(net.input({channels, {5, 4}}, nn::InputGradient::kWanted), {"taken"});
+  const ValueId a = conv(x, "conv1"), b = conv(x, "conv2"), c = conv(a, "conv3");
+  const ValueId early = net.sum("sum1", net.sum("sum2", a, b), c);
+  const ValueId norm = net.batch_norm(conv(early, "conv4"), {"bn1", false});
+  const ValueId other = net.batch_norm(conv(early, "conv5"), {"bn2"}, early);
+  const ValueId twice = net.sum("sum3", net.sum("sum4", norm, other), other);
+  const ValueId masked = net.biased(conv(twice, "conv6"), {"relu", kSmall, true});
+  const ValueId last = net.sum("sum5", net.sum("sum6", conv(twice, "conv7"), norm), masked);
+  net.fully_connected(net.global_average_pool(last), {"fc", 5, kSmall, kSmall});
+  return net;
+}
+
 using Shape = std::tuple<std::int64_t, std::int64_t>;
 class ImageNorms : public testing::TestWithParam<Shape> {};
 
 TEST_P(ImageNorms, AreAsPlainLoopsHaveThem) {
   const auto [channels, slice] = GetParam();
-  expect_twin(grouped_network(channels), Precision::kF32, slice, 1e-4);
-  expect_twin(preactivation_network(channels), Precision::kF32, slice, 1e-4);
+  for (const nn::Recompute recompute :
+       {nn::Recompute::kNone, nn::Recompute::kNormalizations, nn::Recompute::kBlocks}) {
+    SCOPED_TRACE(static_cast<int>(recompute));
+    expect_twin(grouped_network(channels), Precision::kF32, slice, 1e-4, recompute);
+    expect_twin(preactivation_network(channels), Precision::kF32, slice, 1e-4, recompute);
+    expect_twin(summed_network(channels), Precision::kF32, slice, 1e-4, recompute);
+  }
 }
 
 TEST_P(ImageNorms, AreAsPlainLoopsHaveThemInBf16) {
@@ -91,6 +115,7 @@ TEST_P(ImageNorms, AreAsPlainLoopsHaveThemInBf16) {
   const auto [channels, slice] = GetParam();
   expect_twin(grouped_network(channels), Precision::kBf16, slice, 8e-2);
   expect_twin(preactivation_network(channels), Precision::kBf16, slice, 8e-2);
+  expect_twin(summed_network(channels), Precision::kBf16, slice, 8e-2);
 }
 
 // Groups of whole blocks of channels and others; all samples at once, and slices of 2.

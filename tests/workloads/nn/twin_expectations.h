@@ -33,7 +33,8 @@ std::vector<float> input_gradient(const nn::Executor& executor) {
 
 /// Expects outputs and all gradients within `tolerance` of the twin's, the input's if it is wanted.
 inline void expect_twin(const nn::Network& net, nn::Precision precision, std::int64_t slice_samples,
-                        double tolerance) {
+                        double tolerance,
+                        nn::Recompute recompute = nn::Recompute::kNormalizations) {
   const auto last = static_cast<nn::ValueId>(net.operations().size()) - 1;
   const auto rounded = [](Array values) {
     for (double& value : values) value = to_bf16(value);
@@ -52,6 +53,7 @@ inline void expect_twin(const nn::Network& net, nn::Precision precision, std::in
   nn::ExecutorOptions options = residual::options_for(kTwinBatch, kTwinBatch);
   options.arithmetic.precision = precision;
   options.slice_samples = slice_samples;
+  options.recompute = recompute;
   options.accumulates = true;
   nn::Device device;
   nn::Executor executor(net, options, device, nullptr);

@@ -71,6 +71,14 @@ TEST(ResNet50RuleBreaks, TellOptimizersThatTheReferenceLacks) {
                           "/optimizer/eta: must be 0.001, got 0.01",
                           "/optimizer/scope: must be weights, got all",
                           "/optimizer/variant: must be scaled, got unscaled"));
+  Training early;
+  early.schedule.decay.shape = nn::DecayShape::kPolynomial;
+  early.schedule.warmup.length = 5;
+  const base::ObjectReader any(small_config(), "small.json");
+  EXPECT_THAT(closed_rule_breaks(parse_config(any), early),
+              ElementsAre("/schedule/decay_from_start: must be false, got true"));
+  early.schedule.decay.begin = 5;
+  EXPECT_THAT(closed_rule_breaks(parse_config(any), early), testing::IsEmpty());
   Training training;
   training.schedule.decay.shape = nn::DecayShape::kDelayedPolynomial;
   const base::ObjectReader reader(small_config(), "small.json");

@@ -1,5 +1,7 @@
 // Sums of two values that no batch norm adds, as the skip paths of pre-activation networks have.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
@@ -26,18 +28,25 @@ class SumLayer final : public Layer {
     dst_place_ = planner.value_place(planner.made());
   }
 
-  /// The gradient is that of both addends, in the same memory. It is read by what made the later
-  /// addend before the earlier one's is added to it, as the pass goes backward.
+  /// The gradient is that of both addends: in the same memory where nothing changes it before both
+  /// have been used.
   void plan_backward(Planner& planner) override {
-    const BufferId gradient = planner.incoming().front();
-    planner.contribute_in(operation_.src, gradient);
-    planner.contribute_in(*operation_.residual, gradient);
+    gradient_buffer_ = planner.incoming().front();
+    const auto [earlier, later] = std::minmax(operation_.src, *operation_.residual);
+    planner.contribute_in(earlier, gradient_buffer_);
+    if (may_share(planner.network(), earlier, later)) {
+      planner.contribute_in(later, gradient_buffer_);
+    } else {
+      copy_buffer_ = planner.contribute(later);
+    }
   }
 
   void bind(const Arena& arena) override {
     src_ = arena.at<T>(src_place_.buffer);
     other_ = arena.at<T>(other_place_.buffer);
     dst_ = arena.at<T>(dst_place_.buffer);
+    gradient_ = arena.at<T>(gradient_buffer_);
+    copy_ = arena.at<T>(copy_buffer_);
   }
 
   void forward(Mode /*mode*/, const Samples& samples) override {
@@ -51,9 +60,31 @@ class SumLayer final : public Layer {
     });
   }
 
-  void backward(bool /*accumulate*/, const Samples& /*samples*/) override {}
+  void backward(bool /*accumulate*/, const Samples& samples) override {
+    if (copy_ == nullptr) return;
+    const std::int64_t first = samples.first * sample_;
+    for_each_piece_of(samples.count * sample_, [&](std::int64_t at, std::int64_t piece) {
+      std::memcpy(copy_ + first + at, gradient_ + first + at,
+                  static_cast<std::size_t>(piece) * sizeof(T));
+    });
+  }
 
  private:
+  /// The pass goes backward, so what made the later addend uses the gradient first. It only reads
+  /// it if it is a convolution and nothing is added to it; and the earlier addend's other
+  /// contributions are added later if one of its readers comes before the later addend.
+  static bool may_share(const Network& network, ValueId earlier, ValueId later) {
+    const Operation& maker = network.operations()[static_cast<std::size_t>(later)];
+    if (maker.kind != OperationKind::kConvolution || network.readers(later).size() != 1) {
+      return false;
+    }
+    // A batch norm may write to its gradient before its turn, when it observes it.
+    const Operation& first = network.operations()[static_cast<std::size_t>(earlier)];
+    if (first.kind == OperationKind::kBatchNorm) return false;
+    const std::vector<std::size_t> readers = network.readers(earlier);
+    return readers.size() == 1 || readers.front() < static_cast<std::size_t>(later);
+  }
+
   const Operation operation_;
   const Kernels& kernels_;
   std::int64_t sample_ = 0;  ///< elements, padding included
@@ -61,6 +92,9 @@ class SumLayer final : public Layer {
   const T* src_ = nullptr;
   const T* other_ = nullptr;
   T* dst_ = nullptr;
+  BufferId gradient_buffer_ = -1, copy_buffer_ = -1;
+  const T* gradient_ = nullptr;
+  T* copy_ = nullptr;  ///< the later addend's gradient; null: that of the sum
 };
 
 }  // namespace
