@@ -1,4 +1,4 @@
-"""torchvision's resnet50 in PyTorch: outputs, recipes, training steps in fp32 or float64.
+"""torchvision's resnet50, and networks.py, in PyTorch: outputs, recipes, training steps in fp32 or float64.
 
 A result is a dictionary of float64 arrays by name.
 """
@@ -12,6 +12,7 @@ from PIL import Image
 from torch.nn import functional
 from torchvision import transforms
 
+import networks
 import peer
 from batch_norm import norm_over, norms, state_of
 
@@ -20,6 +21,7 @@ CLASSES = 10
 #: at which both forms of momentum agree.
 RECIPE = {"momentum": 0.9, "nesterov": True, "weight_decay": 5e-4, "label_smoothing": 0.1, "learning_rates": [2.0],
           "frozen": False}
+LARGE = 64.0  # deviation of pixels to 255
 
 
 def make_model(classes, group=None, **options):
@@ -51,26 +53,41 @@ def learning_rates(schedule, batch, steps_per_epoch, epochs):
     return [rate(step) for step in range(epochs * steps_per_epoch)]
 
 
-def strides_of_v1(model):
-    """Moves the stride of down-sampling blocks from the 3x3 convolution to the first 1x1 one."""
-    for module in model.modules():
-        if isinstance(module, torchvision.models.resnet.Bottleneck):
-            module.conv1.stride, module.conv2.stride = module.conv2.stride, module.conv1.stride
+def random_norms(model):
+    """Random batch-norm parameters and statistics."""
+    for norm in norms(model):
+        if norm.affine:
+            torch.nn.init.uniform_(norm.weight, 0.5, 1.5)
+            torch.nn.init.normal_(norm.bias, 0.0, 0.2)
+        torch.nn.init.normal_(norm.running_mean, 0.0, 0.2)
+        torch.nn.init.uniform_(norm.running_var, 0.5, 2.0)
 
 
 def random_model(classes=CLASSES, last_gammas=(0.5, 1.5), group=None, version="v1.5"):
     """Random weights, batch-norm parameters and statistics. No last gamma of a block is zero."""
-    model = make_model(classes, group)
+    model = networks.ResNetV2(classes, norm_over(group)) if version == "v2" else make_model(classes, group)
     if version == "v1":
-        strides_of_v1(model)
-    for norm in norms(model):
-        torch.nn.init.uniform_(norm.weight, 0.5, 1.5)
-        torch.nn.init.normal_(norm.bias, 0.0, 0.2)
-        torch.nn.init.normal_(norm.running_mean, 0.0, 0.2)
-        torch.nn.init.uniform_(norm.running_var, 0.5, 2.0)
+        networks.strides_of_v1(model)
+    random_norms(model)
     for module in model.modules():
         if isinstance(module, torchvision.models.resnet.Bottleneck):
             torch.nn.init.uniform_(module.bn3.weight, *last_gammas)
+    return model
+
+
+def random_alexnet(classes=CLASSES, **options):
+    """AlexNet with random weights, biases and statistics. Before response norms, values are as large as those of images
+    with pixels to 255, so that the norms change them."""
+    model = networks.AlexNet(classes, **options)
+    for module in model.modules():
+        if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
+            torch.nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+            if module.bias is not None:
+                torch.nn.init.normal_(module.bias, 0.0, 0.1)
+    if model.normalization == "response":
+        model.conv1.weight.data *= LARGE
+        model.conv3.weight.data /= LARGE
+    random_norms(model)
     return model
 
 
