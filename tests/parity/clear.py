@@ -91,3 +91,45 @@ def pool_clearance(model, images, frozen):
         windows = windows.view(values.shape[0], values.shape[1], 9, -1)
         best = windows.topk(2, dim=2).values
         return (best[:, :, 0] - best[:, :, 1])[best[:, :, 0] > 0].min().item()
+
+
+def alexnet_clearance(model, images):
+    """How close the nearest input of a ReLU or a max pool is to a kink, in units of the layer's largest error in fp32:
+    above 1, all of fp32's decisions are those of float64."""
+    def inputs_of(twin, batch):
+        found = []
+        for module in (twin.relu, twin.pool):
+            module.register_forward_pre_hook(lambda layer, inputs: found.append((layer, inputs[0].clone())))
+        with torch.no_grad():
+            twin.train()(batch)
+        return found
+
+    nearest = float("inf")
+    for (layer, exact), (_, single) in zip(inputs_of(copy.deepcopy(model).double(), images.double()),
+                                           inputs_of(copy.deepcopy(model), images)):
+        error = (single - exact).abs().max().item()
+        if isinstance(layer, torch.nn.MaxPool2d):
+            nearest = min(nearest, pool_lead(exact) / (2 * error))
+        else:
+            nearest = min(nearest, exact.abs().min().item() / error)
+    return nearest
+
+
+def pool_lead(values):
+    """The smallest lead of a maximum over the next value in windows of 3 with stride 2, of values that are not
+    negative. Where all are 0, a ReLU lets no gradient pass. Windows beyond the end see zeros, which never win."""
+    padding = [0, (values.shape[3] - 3) % 2, 0, (values.shape[2] - 3) % 2]
+    windows = functional.unfold(functional.pad(values, padding), kernel_size=3, stride=2)
+    best = windows.view(values.shape[0], values.shape[1], 9, -1).topk(2, dim=2).values
+    return (best[:, :, 0] - best[:, :, 1])[best[:, :, 0] > 0].min().item()
+
+
+def draw_alexnet(seed, side, samples, least=2.0, tries=1000, **options):
+    """A model and a batch with an alexnet_clearance() of at least `least`."""
+    torch.manual_seed(seed)
+    for _ in range(tries):
+        model = reference.random_alexnet(image_size=side, **options)
+        images, labels = reference.random_batch(samples, side)
+        if alexnet_clearance(model, images) >= least:
+            return model, images, labels
+    raise RuntimeError(f"no draw of {tries} is clear of kinks")

@@ -37,7 +37,8 @@ def configuration(images, recipe):
     steps, samples, side = images.shape[0], images.shape[1], images.shape[3]
     optimizer = {key: recipe[key] for key in ("momentum", "nesterov", "weight_decay")}
     config = {
-        "model": {"image_size": side, "classes": reference.CLASSES, "padding": "torchvision"},
+        "workload": recipe.get("workload", "resnet50"),
+        "model": {"image_size": side, "classes": reference.CLASSES, **recipe.get("model", {"padding": "torchvision"})},
         "training": {"steps": steps, "global_batch_size": samples, "bn_group_samples": recipe.get("group") or samples,
                      "label_smoothing": recipe["label_smoothing"],
                      "statistics": "frozen" if recipe["frozen"] else "batch"},

@@ -1,13 +1,14 @@
-// Runs training steps of ResNet-50 on batches from a file, for comparison with another program.
+// Runs training steps of ResNet-50 or AlexNet on batches from a file, for comparison with another
+// program.
 //
 //   [mpirun -n RANKS] training_steps CONFIG INPUT OUTPUT
 //
-// CONFIG has the sections model, training and optimizer, and optionally schedule; an epoch of the
-// schedule has training.steps steps. INPUT (HDF5) has the weights and running statistics under
-// their names, images [steps, batch, 3, side, side], labels [steps, batch] and, without a schedule,
-// learning_rates [steps], all floating point. OUTPUT gets weights, statistics and momentum/<name>
-// after the last step, the mean loss of every step, losses [steps], and
-// outputs [steps, batch, classes].
+// CONFIG has the key workload (resnet50 or alexnet), the sections model, training and optimizer,
+// and optionally schedule; an epoch of the schedule has training.steps steps. INPUT (HDF5) has the
+// weights and running statistics under their names, images [steps, batch, 3, side, side], labels
+// [steps, batch] and, without a schedule, learning_rates [steps], all floating point. OUTPUT gets
+// weights, statistics and momentum/<name> after the last step, the mean loss of every step, losses
+// [steps], and outputs [steps, batch, classes].
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/communicator.h"
 #include "staging/h5.h"
+#include "workloads/alexnet/model.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/optimizer/optimizer_config.h"
@@ -29,8 +31,10 @@ namespace {
 
 using runner::Communicator;
 
+enum class Workload { kResnet50, kAlexnet };
+
 struct Setup {
-  resnet50::ModelConfig model;
+  nn::Network network;
   parallel::DataParallelConfig parallel;
   double label_smoothing = 0.0;
   std::int64_t steps = 1;
@@ -38,9 +42,18 @@ struct Setup {
   std::optional<nn::Schedule> schedule;  ///< absent: INPUT has the learning rates
 };
 
+nn::Network parse_network(const base::ObjectReader& root) {
+  const auto workload = root.choice<Workload>(
+      "workload", Workload::kResnet50,
+      {{"resnet50", Workload::kResnet50}, {"alexnet", Workload::kAlexnet}}, "what is trained");
+  const base::ObjectReader model = root.object("model", "the network");
+  if (workload == Workload::kAlexnet) return alexnet::build_network(alexnet::parse_model(model));
+  return resnet50::build_network(resnet50::parse_model(model));
+}
+
 Setup parse_setup(const base::ObjectReader& root) {
   Setup setup;
-  setup.model = resnet50::parse_model(root.object("model", "the network"));
+  setup.network = parse_network(root);
   const base::ObjectReader training = root.object("training", "how an update is made");
   setup.steps = training.required<std::int64_t>("steps", "updates", base::at_least(1));
   setup.parallel.global_batch =
@@ -96,12 +109,12 @@ Trial::Trial(const Communicator& world, Setup setup, const std::string& input)
     : world_(world),
       node_(world.split_node()),
       setup_(std::move(setup)),
-      network_(resnet50::build_network(setup_.model)),
+      network_(std::move(setup_.network)),
       telemetry_(clock_),
       model_(network_, setup_.parallel, world, node_, telemetry_),
       input_(input),
       losses_(static_cast<std::size_t>(setup_.steps), 0.0) {
-  const std::int64_t batch = setup_.parallel.global_batch, side = setup_.model.image_size;
+  const std::int64_t batch = setup_.parallel.global_batch, side = network_.shape(0).spatial.front();
   images_ = input_.read("images", {setup_.steps, batch, 3, side, side});
   labels_ = input_.read("labels", {setup_.steps, batch});
   if (!setup_.schedule) learning_rates_ = input_.read("learning_rates", {setup_.steps});
@@ -186,8 +199,9 @@ void Trial::save(const std::string& output) {
                  std::vector<float>(variance.begin(), variance.end()));
   }
   writer.write("losses", {setup_.steps}, std::vector<float>(losses_.begin(), losses_.end()));
-  writer.write("outputs", {setup_.steps, setup_.parallel.global_batch, setup_.model.classes},
-               outputs_);
+  const std::int64_t samples = setup_.steps * setup_.parallel.global_batch;
+  const std::int64_t classes = static_cast<std::int64_t>(outputs_.size()) / samples;
+  writer.write("outputs", {setup_.steps, setup_.parallel.global_batch, classes}, outputs_);
   writer.finish();
 }
 
