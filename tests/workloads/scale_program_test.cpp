@@ -64,7 +64,7 @@ TEST_F(ScaleCommand, TellsWhatIsImpossibleAndGoesOn) {
 TEST_F(ScaleCommand, RefusesWhatItCannotTell) {
   EXPECT_THAT(scale("configs/dlrm/mlperf.json").err,
               HasSubstr("scale: dlrm: expected a workload whose ranks replicate the model "
-                        "(resnet50, cosmoflow, deepcam"));
+                        "(resnet50, alexnet, cosmoflow, deepcam"));
   for (const char* const arguments :
        {"--link 10Gbit/s", "--latency 1ms", "--link 10 --latency 1ms", "--rate 0", "--ranks 0",
         "--rate 1 --measured results", "--batch 0", "--csv -"}) {

@@ -70,7 +70,8 @@ TEST_F(RateFiles, ComeFromABench) {
   EXPECT_THAT(refusal_of(without), HasSubstr("/breakdown_s_per_step/backward: expected seconds"));
   json none = bench();
   none["batch_per_rank"] = 0;
-  EXPECT_THAT(refusal_of(none), HasSubstr("/batch_per_rank: expected a number above 0, got 0"));
+  EXPECT_THAT(refusal_of(none),
+              HasSubstr("/batch_per_rank: expected a number above 0 and up to 1e18, got 0"));
   EXPECT_THAT(refusal_of(json::array()), HasSubstr("expected a run's telemetry file"));
 }
 
