@@ -61,12 +61,12 @@ Loaded loaded_from(const ConfigSource& source, const std::vector<WorkloadEntry>&
   nlohmann::json config = base::load_config(source.path, overrides);
   std::vector<std::string> renamed = rename_old_keys(config, source.path);
   const base::ObjectReader reader(config, source.path);
-  const WorkloadEntry& entry =
-      find_workload(workloads, workload_name(reader), reader.where("workload"));
-  RunConfig parsed = parse_run_config(reader, source.path, entry.evaluations_per_epoch);
-  entry.check(reader);
+  const WorkloadEntry* const entry =
+      &find_workload(workloads, workload_name(reader), reader.where("workload"));
+  RunConfig parsed = parse_run_config(reader, source.path, entry->evaluations_per_epoch);
+  entry->check(reader);
   reader.reject_unknown();
-  return {std::move(parsed), &entry, std::move(renamed)};
+  return {std::move(parsed), entry, std::move(renamed)};
 }
 
 void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
