@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "runner/base/error.h"
-#include "runner/base/hash_chain.h"
+#include "workloads/images/known_answers.h"
 #include "workloads/nn/executor/executor.h"
 #include "workloads/nn/layers/loss.h"
 
@@ -69,14 +67,6 @@ TEST(AlexNet, RoundsPoolsUp) {
   EXPECT_EQ(sides({.stem = alexnet::Stem::kSmall, .image_size = 32}), (Sides{16, 8, 4}));
 }
 
-std::vector<float> procedural_values(std::uint64_t key, std::int64_t count, double a) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(a * (2.0 * base::uniform_of(base::chain({key, i})) - 1.0));
-  }
-  return values;
-}
-
 /// Where a parameter stands in conv1.weight, conv1.bias, ... fc8.bias, from 1 on; 0: a batch
 /// norm's.
 std::uint64_t key_of(const std::string& name) {
@@ -109,14 +99,10 @@ void expect_answers(const Answers& known) {
     const nn::ParameterSpec& spec = net.parameters()[i];
     const std::uint64_t key = key_of(spec.name);
     if (key == 0) continue;  // gamma 1, beta 0
-    const bool is_bias = spec.shape.size() == 1;
-    const double fan_in = static_cast<double>(spec.count() / spec.shape.front());
-    parameters.write_weights(
-        static_cast<int>(i),
-        procedural_values(key, spec.count(), is_bias ? 0.1 : std::sqrt(6.0 / fan_in)));
+    parameters.write_weights(static_cast<int>(i), images::procedural_parameter(key, spec));
   }
-  const std::vector<float> images = procedural_values(100, known.batch * net.shape(0).size(), 1.0);
-  std::copy(images.begin(), images.end(), executor.input().begin());
+  const std::vector<float> pixels = images::procedural(100, known.batch * net.shape(0).size(), 1.0);
+  std::copy(pixels.begin(), pixels.end(), executor.input().begin());
   executor.forward(nn::Mode::kTraining);
   const std::vector<float> outputs = executor.read_outputs();
   for (std::size_t c = 0; c < known.logits.size(); ++c) {
@@ -130,14 +116,9 @@ void expect_answers(const Answers& known) {
   EXPECT_NEAR(loss.loss * scale, known.loss, 1e-3);
   executor.write_output_gradient(gradient);
   executor.backward(false, nullptr);
-  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
-    const auto wanted = known.norms.find(net.parameters()[i].name);
-    if (wanted == known.norms.end()) continue;
-    double squares = 0.0;
-    for (const float g : parameters.read_gradient(static_cast<int>(i)))
-      squares += static_cast<double>(g) * static_cast<double>(g);
+  for (const auto& [name, wanted] : known.norms) {
     // ReLUs and pools whose inputs round to another side move gradients by 1e-4 to 1e-3.
-    EXPECT_NEAR(std::sqrt(squares), wanted->second, 2e-3 * wanted->second + 1e-4) << wanted->first;
+    EXPECT_NEAR(images::gradient_norm(executor, net, name), wanted, 2e-3 * wanted + 1e-4) << name;
   }
 }
 

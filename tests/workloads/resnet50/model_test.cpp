@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runner/base/error.h"
-#include "runner/base/hash_chain.h"
+#include "workloads/images/known_answers.h"
 #include "workloads/nn/executor/executor.h"
 #include "workloads/nn/layers/loss.h"
 
@@ -78,15 +78,6 @@ TEST(ResNet50, HasTheParametersOfV2) {
   }
 }
 
-/// a (2 u - 1), u uniform by a chain of hashes that begins with `key`.
-std::vector<float> procedural(std::uint64_t key, std::size_t count, double a) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<float>(a * (2.0 * base::uniform_of(base::chain({key, i})) - 1.0));
-  }
-  return values;
-}
-
 /// What a network gives for procedural weights and images, computed in float64 by PyTorch's layers.
 struct Known {
   ModelConfig config;
@@ -113,14 +104,11 @@ void expect_known(Known known) {
     const nn::ParameterSpec& spec = net.parameters()[i];
     const bool is_bias = spec.name == "fc.bias";
     if (spec.shape.size() == 1 && !is_bias) continue;  // gamma 1, beta 0
-    const auto count = static_cast<std::size_t>(spec.count());
-    const double fan_in = static_cast<double>(spec.count() / spec.shape.front());
-    parameters.write_weights(static_cast<int>(i),
-                             procedural(++key, count, is_bias ? 0.1 : std::sqrt(6.0 / fan_in)));
+    parameters.write_weights(static_cast<int>(i), images::procedural_parameter(++key, spec));
   }
   EXPECT_EQ(key, 55U);
-  const std::vector<float> images = procedural(100, std::size_t{4} * 3 * 64 * 64, 1.0);
-  std::copy(images.begin(), images.end(), executor.input().begin());
+  const std::vector<float> pixels = images::procedural(100, 4 * net.shape(0).size(), 1.0);
+  std::copy(pixels.begin(), pixels.end(), executor.input().begin());
   executor.forward(nn::Mode::kTraining);
   const std::vector<float> outputs = executor.read_outputs();
   for (std::size_t c = 0; c < known.logits.size(); ++c) {
@@ -132,16 +120,7 @@ void expect_known(Known known) {
   EXPECT_NEAR(loss.loss / 4.0, known.loss, 1e-3);
   executor.write_output_gradient(gradient);
   executor.backward(false, nullptr);
-  const auto norm = [&](const std::string& name) {
-    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
-      if (net.parameters()[i].name != name) continue;
-      double squares = 0.0;
-      for (const float g : parameters.read_gradient(static_cast<int>(i)))
-        squares += static_cast<double>(g) * static_cast<double>(g);
-      return std::sqrt(squares);
-    }
-    throw base::DataError(name);
-  };
+  const auto norm = [&](const char* name) { return images::gradient_norm(executor, net, name); };
   // A ReLU whose input rounds to the other side of zero moves gradients before it by 1e-3 to 1e-2.
   EXPECT_NEAR(norm("conv1.weight") / known.norms[0], 1.0, 1e-2);
   EXPECT_NEAR(norm("layer1.0.conv1.weight") / known.norms[1], 1.0, 1e-2);
